@@ -57,7 +57,7 @@ const (
 	EventWork EventKind = "work"
 	// EventOutput: the session has the structured output that it was begun for, or another one.
 	EventOutput EventKind = "output"
-	// EventWorktree: the session has entered a work tree of git, or left it.
+	// EventWorktree: the session has entered a worktree of git, or left it.
 	EventWorktree EventKind = "worktree"
 	// EventMode: the session's permission mode has changed. It is of no turn.
 	EventMode EventKind = "mode"
@@ -186,7 +186,7 @@ type Event struct {
 	Mode   *capability.ModeNews
 	// Cron is the prompt, with EventCron.
 	Cron *capability.DuePrompt
-	// Worktree is the work tree, with EventWorktree.
+	// Worktree is the worktree, with EventWorktree.
 	Worktree *capability.WorktreeNews
 	// Stored is where the whole result lies, with EventPersisted and EventReplaced.
 	Stored *StoredResult

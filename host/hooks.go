@@ -24,7 +24,7 @@ type (
 
 // The events of hooks: before the permission of a call is decided, after a call that ran
 // to its end, and after one that could not; before a task of the list that agents share comes
-// to be, and before one is completed; when a work tree was made for a session, and when one is gone.
+// to be, and before one is completed; when a worktree was made for a session, and when one is gone.
 const (
 	PreToolUse         = hooks.PreToolUse
 	PostToolUse        = hooks.PostToolUse

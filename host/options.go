@@ -175,7 +175,7 @@ type StorageOptions struct {
 	// Cron is the directory that holds the durable scheduled prompts of projects; with an empty
 	// one, or without [PathOptions].Project, there are none.
 	Cron string
-	// Worktrees is the directory for the work trees that sessions make for themselves, of
+	// Worktrees is the directory for the worktrees that sessions make for themselves, of
 	// repositories of git (EnterWorktree); with an empty one there are none. They stay when a
 	// session ends: see package retention.
 	Worktrees string

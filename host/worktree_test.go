@@ -16,7 +16,7 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// withTree opens a host whose sessions may make work trees, in a place of the host's own, and a
+// withTree opens a host whose sessions may make worktrees, in a place of the host's own, and a
 // repository with a commit of a file.
 func withTree(t *testing.T, change ...func(o *host.Options)) (h *shelled, main string) {
 	t.Helper()
@@ -31,7 +31,7 @@ func withTree(t *testing.T, change ...func(o *host.Options)) (h *shelled, main s
 	return h, main
 }
 
-// entered has a session enter a work tree, and returns where that is.
+// entered has a session enter a worktree, and returns where that is.
 func entered(t *testing.T, s *host.Session, input string) string {
 	t.Helper()
 	path, _ := fields(t, call(t, s, "EnterWorktree", input))["worktreePath"].(string)
@@ -41,7 +41,7 @@ func entered(t *testing.T, s *host.Session, input string) string {
 	return path
 }
 
-// TestWorktreeInSandbox works in a work tree under the sandbox as a person would, keeps it, and
+// TestWorktreeInSandbox works in a worktree under the sandbox as a person would, keeps it, and
 // removes another one.
 func TestWorktreeInSandbox(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestWorktreeInSandbox(t *testing.T) {
 		}
 	}
 	if got, err := os.ReadFile(filepath.Join(main, "a.txt")); err != nil || string(got) != "one\n" {
-		t.Errorf("a command changed the main work tree: %q, %v", got, err)
+		t.Errorf("a command changed the main worktree: %q, %v", got, err)
 	}
 	r, _ := one(t, s, "ExitWorktree", `{"action":"remove"}`)
 	if !r.IsError || !strings.Contains(r.Text(), "2 commits that are nowhere else") || s.Cwd() != tree {
@@ -81,7 +81,7 @@ func TestWorktreeInSandbox(t *testing.T) {
 		t.Errorf("told of changes: %+v", changed)
 	}
 	if got := told(t, s, "git log --format=%s worktree/fix/login; cat b.txt"); !strings.Contains(got, "three\ntwo\none") || strings.Contains(got, "\ntwo\n\n") {
-		t.Errorf("back in the main work tree: %q", got)
+		t.Errorf("back in the main worktree: %q", got)
 	}
 
 	entered(t, s, `{}`)
@@ -96,7 +96,7 @@ func TestWorktreeInSandbox(t *testing.T) {
 	}
 }
 
-// TestWorktreeRules has what is denied in the main work tree be denied in another one, for tools and
+// TestWorktreeRules has what is denied in the main worktree be denied in another one, for tools and
 // commands, and what is allowed there mean the other one.
 func TestWorktreeRules(t *testing.T) {
 	t.Parallel()
@@ -115,10 +115,10 @@ func TestWorktreeRules(t *testing.T) {
 	call(t, s, "Read", `{"file_path":"a.txt"}`)
 	call(t, s, "Edit", `{"file_path":"a.txt","old_string":"one","new_string":"two"}`)
 	if got, err := os.ReadFile(filepath.Join(tree, "a.txt")); err != nil || string(got) != "two\n" {
-		t.Errorf("the work tree has %q, %v", got, err)
+		t.Errorf("the worktree has %q, %v", got, err)
 	}
 	if got, err := os.ReadFile(filepath.Join(main, "a.txt")); err != nil || string(got) != "one\n" {
-		t.Errorf("the main work tree has %q, %v", got, err)
+		t.Errorf("the main worktree has %q, %v", got, err)
 	}
 	for _, input := range []string{`{"file_path":"` + main + `/a.txt","content":"x"}`, `{"file_path":".git","content":"x"}`, `{"file_path":"` + filepath.Dir(tree) + `/x","content":"x"}`} {
 		if r, _ := one(t, s, "Write", input); !r.IsError {
@@ -130,7 +130,7 @@ func TestWorktreeRules(t *testing.T) {
 	}
 }
 
-// TestWorktreeModes asks before a work tree is made or removed, as before an edit, and for nothing
+// TestWorktreeModes asks before a worktree is made or removed, as before an edit, and for nothing
 // else.
 func TestWorktreeModes(t *testing.T) {
 	t.Parallel()
@@ -178,11 +178,11 @@ func TestWorktreeRefused(t *testing.T) {
 			t.Errorf("%s %s: %s; want %q", tool, input, r.Text(), says)
 		}
 	}
-	refused("ExitWorktree", `{"action":"keep"}`, "in no work tree")
-	refused("ExitWorktree", `{"action":"remove","discard_changes":true}`, "in no work tree")
+	refused("ExitWorktree", `{"action":"keep"}`, "in no worktree")
+	refused("ExitWorktree", `{"action":"remove","discard_changes":true}`, "in no worktree")
 	refused("ExitWorktree", `{"action":"lose"}`, "action")
-	refused("EnterWorktree", `{"name":"../x"}`, "cannot be one of a work tree")
-	refused("EnterWorktree", `{"name":"a\u001b[31mb"}`, "cannot be one of a work tree")
+	refused("EnterWorktree", `{"name":"../x"}`, "cannot be one of a worktree")
+	refused("EnterWorktree", `{"name":"a\u001b[31mb"}`, "cannot be one of a worktree")
 	refused("EnterWorktree", `{"name":"`+strings.Repeat("a", 65)+`"}`, "name")
 	if len(asker.all) > 0 {
 		t.Errorf("asked %d times", len(asker.all))
@@ -191,17 +191,17 @@ func TestWorktreeRefused(t *testing.T) {
 	refused("EnterWorktree", `{"name":"y"}`, "already")
 	other := session(t, h.Host, host.SessionOptions{Cwd: main, Asker: asker})
 	if r, _ := one(t, other, "EnterWorktree", `{"name":"x"}`); !r.IsError || !strings.Contains(r.Text(), "choose another name") || other.Cwd() != main {
-		t.Errorf("two sessions are in one work tree: %s", r.Text())
+		t.Errorf("two sessions are in one worktree: %s", r.Text())
 	}
 	if r, _ := one(t, other, "ExitWorktree", `{"action":"remove"}`); !r.IsError {
-		t.Errorf("left the work tree of another session: %s", r.Text())
+		t.Errorf("left the worktree of another session: %s", r.Text())
 	}
 	if r, _ := one(t, session(t, h.Host, host.SessionOptions{Asker: asker}), "EnterWorktree", `{}`); !r.IsError || !strings.Contains(r.Text(), "no git repository") {
-		t.Errorf("a work tree of nothing: %s", r.Text())
+		t.Errorf("a worktree of nothing: %s", r.Text())
 	}
 }
 
-// TestWorktreeOfBackground keeps a work tree while a background task runs that began in it.
+// TestWorktreeOfBackground keeps a worktree while a background task runs that began in it.
 func TestWorktreeOfBackground(t *testing.T) {
 	t.Parallel()
 	h, main := withTree(t)
@@ -209,7 +209,7 @@ func TestWorktreeOfBackground(t *testing.T) {
 	entered(t, s, `{}`)
 	call(t, s, "Bash", `{"command":"sleep 600","run_in_background":true}`)
 	r, _ := one(t, s, "ExitWorktree", `{"action":"remove","discard_changes":true}`)
-	if !r.IsError || !strings.Contains(r.Text(), "background tasks run in the work tree") {
+	if !r.IsError || !strings.Contains(r.Text(), "background tasks run in the worktree") {
 		t.Errorf("removed under a task: %s", r.Text())
 	}
 	_, err := s.StopTask(t.Context(), s.Tasks()[0].ID)
@@ -217,7 +217,7 @@ func TestWorktreeOfBackground(t *testing.T) {
 	call(t, s, "ExitWorktree", `{"action":"remove"}`)
 }
 
-// TestWorktreeResumed goes on in the work tree, with the next process, or says that it is gone.
+// TestWorktreeResumed goes on in the worktree, with the next process, or says that it is gone.
 func TestWorktreeResumed(t *testing.T) {
 	t.Parallel()
 	h, main := withTree(t)
@@ -251,7 +251,7 @@ func TestWorktreeResumed(t *testing.T) {
 	}
 }
 
-// TestWorktreeHooks asks hooks: one that refuses undoes the work tree, one that comes too late is
+// TestWorktreeHooks asks hooks: one that refuses undoes the worktree, one that comes too late is
 // told.
 func TestWorktreeHooks(t *testing.T) {
 	t.Parallel()
@@ -303,7 +303,7 @@ func TestWorktreeOffered(t *testing.T) {
 	}{
 		"offered":  {session(t, h.Host, host.SessionOptions{Cwd: main}), ""},
 		"staged":   {session(t, h.Host, host.SessionOptions{Cwd: main, Stage: true}), "staged"},
-		"no place": {session(t, none, host.SessionOptions{Cwd: main}), "no place for work trees"},
+		"no place": {session(t, none, host.SessionOptions{Cwd: main}), "no place for worktrees"},
 	} {
 		r, _ := one(t, test.s, "ExitWorktree", `{"action":"keep"}`)
 		if !r.IsError || !strings.Contains(r.Text(), test.want) || (test.want == "") != strings.Contains(r.Text(), "that it has entered") {
@@ -311,6 +311,6 @@ func TestWorktreeOffered(t *testing.T) {
 		}
 	}
 	if !abi.Closed(abi.CapSessionWorktree) {
-		t.Error("strangers can have work trees made")
+		t.Error("strangers can have worktrees made")
 	}
 }

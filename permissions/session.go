@@ -4,9 +4,9 @@ package permissions
 // [AccessSession] that modes answer as they answer to edits. Rules on the tool, a hook and a
 // person allow them, and [ModePlan] denies them. All other parts are free in every mode.
 const (
-	// SessionWorktrees is making a work tree of git or removing one: judged as an edit in the
+	// SessionWorktrees is making a worktree of git or removing one: judged as an edit in the
 	// working directories, so that [ModeAcceptEdits] allows it.
-	SessionWorktrees = "work trees"
+	SessionWorktrees = "worktrees"
 	// SessionSchedule is changing what prompts come later: judged as an edit outside of them.
 	SessionSchedule = "schedule"
 	// SessionPrompts is asking an MCP server for one of its prompts, which sends it the arguments:

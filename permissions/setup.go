@@ -61,7 +61,7 @@ type Layout struct {
 	// Cwd is where the session begins: the first working directory, and what
 	// relative patterns are relative to.
 	Cwd Dir
-	// Worktree, where its Main is set, says that Cwd is the root of a work tree that the host
+	// Worktree, where its Main is set, says that Cwd is the root of a worktree that the host
 	// made for the session, in a place of the host's own. There the session may work although
 	// the place is protected.
 	Worktree Worktree
@@ -87,9 +87,9 @@ type Layout struct {
 	PlanFile Dir
 }
 
-// Worktree says which work tree of a repository a session came from that works in another one.
+// Worktree says which worktree of a repository a session came from that works in another one.
 type Worktree struct {
-	// Main is the root of the work tree that it came from; empty where it came from none. What
+	// Main is the root of the worktree that it came from; empty where it came from none. What
 	// deny and ask rules say of paths in it holds for the same paths in [Layout.Cwd], too.
 	Main Dir
 	// Start is where the session began, in Main. Rules with relative patterns are about this
@@ -187,7 +187,7 @@ func checkDirs(s *Setup) error {
 	}
 	check("working directory", true, s.Cwd)
 	check("working directory", true, s.Additional...)
-	check("former work tree", false, s.Worktree.Main, s.Worktree.Start)
+	check("former worktree", false, s.Worktree.Main, s.Worktree.Start)
 	check("home", false, s.Home)
 	check("project root", false, s.ProjectRoot)
 	check("session folder", false, s.SessionFolder)

@@ -7,7 +7,7 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// movedTo is a session that began in /ws/proj/sub and works in a work tree in the host's own
+// movedTo is a session that began in /ws/proj/sub and works in a worktree in the host's own
 // places, with rules of the user and of the project.
 func movedTo(t *testing.T, mode permissions.Mode, deny, allow []string) *permissions.Policy {
 	t.Helper()
@@ -26,7 +26,7 @@ func movedTo(t *testing.T, mode permissions.Mode, deny, allow []string) *permiss
 	})
 }
 
-// TestWorktreeRules has the rules of a session hold in the work tree that it moved to: deny
+// TestWorktreeRules has the rules of a session hold in the worktree that it moved to: deny
 // rules beside where they held, relative allow rules in its place.
 func TestWorktreeRules(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestWorktreeRules(t *testing.T) {
 	}
 }
 
-// TestWorktreeSandbox hides the host's places, and shows the work tree in them.
+// TestWorktreeSandbox hides the host's places, and shows the worktree in them.
 func TestWorktreeSandbox(t *testing.T) {
 	t.Parallel()
 	const state = "/home/u/.local/state/toolquay"
@@ -95,13 +95,13 @@ func TestWorktreeSandbox(t *testing.T) {
 		path string
 		want bool
 	}{
-		"the state hidden":             {found.Hidden, state, true},
-		"the work tree shown":          {found.Shown, state + "/worktrees/k/w", true},
-		"the work tree protected":      {found.Protected, state + "/worktrees/k/w", false},
-		"what the rule means hidden":   {found.Hidden, "/ws/proj/keys", true},
-		"its twin hidden":              {found.Hidden, state + "/worktrees/k/w/keys", true},
-		"settings in there protected":  {found.Protected, state + "/worktrees/k/w/.toolquay", true},
-		"the former work tree mounted": {found.Protected, "/ws/proj", false},
+		"the state hidden":            {found.Hidden, state, true},
+		"the worktree shown":          {found.Shown, state + "/worktrees/k/w", true},
+		"the worktree protected":      {found.Protected, state + "/worktrees/k/w", false},
+		"what the rule means hidden":  {found.Hidden, "/ws/proj/keys", true},
+		"its twin hidden":             {found.Hidden, state + "/worktrees/k/w/keys", true},
+		"settings in there protected": {found.Protected, state + "/worktrees/k/w/.toolquay", true},
+		"the former worktree mounted": {found.Protected, "/ws/proj", false},
 	} {
 		if slices.Contains(list.of, list.path) != list.want {
 			t.Errorf("%s: %v in %q", what, !list.want, list.of)

@@ -29,7 +29,7 @@ func main() {
 	host.Main() // commands are supervised by this program, started again
 	shell := flag.Bool("shell", false, "give the models a shell")
 	plan := flag.Bool("plan", false, "plan, ask, work through tasks and report, on a real repository")
-	worktree := flag.Bool("worktree", false, "mend a test by a skill, in a work tree of a real repository, and come back to it by the clock")
+	worktree := flag.Bool("worktree", false, "mend a test by a skill, in a worktree of a real repository, and come back to it by the clock")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	dir, err := os.MkdirTemp("", "agent-")
@@ -162,7 +162,7 @@ func show(printf func(string, ...any), e host.Event) {
 	case host.EventWork:
 		printf("%s: task %s, %s: %s", e.Session, e.Work.Item.ID, e.Work.Item.Status, e.Work.Item.Subject)
 	case host.EventWorktree:
-		printf("%s: work tree %s: %s", e.Session, e.Worktree.Change, e.Worktree.Branch)
+		printf("%s: worktree %s: %s", e.Session, e.Worktree.Change, e.Worktree.Branch)
 	case host.EventMessage:
 		printf("%s: tells you: %s", e.Session, e.Reason)
 	case host.EventResult: // in the order of the calls

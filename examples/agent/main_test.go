@@ -68,7 +68,7 @@ That is all.
 `}},
 		"worktree": {mended(), true, withWorktrees, map[string]string{"mend": `Skill mend-test: done
 may EnterWorktree run? position
-work tree entered: worktree/position
+worktree entered: worktree/position
 EnterWorktree position: done
 may Bash run? go test -run TestPositionString .
 Bash go test -run TestPositionString .: done
@@ -79,16 +79,16 @@ may Bash run? go test -run TestPositionString .
 Bash go test -run TestPositionString .: done
 may Bash run? git commit -qam 'Mend TestPositionString'
 Bash git commit -qam 'Mend TestPositionString': done
-work tree kept: worktree/position
+worktree kept: worktree/position
 ExitWorktree keep: done
 may EnterWorktree run? try
-work tree entered: worktree/try
+worktree entered: worktree/try
 EnterWorktree try: done
 may Write run? TRY.md
 Write TRY.md: done
 ExitWorktree remove: denied
 may ExitWorktree run? remove
-work tree removed: worktree/try
+worktree removed: worktree/try
 ExitWorktree remove: done
 may CronCreate run? * * * * *
 CronCreate * * * * *: done

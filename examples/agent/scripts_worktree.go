@@ -31,7 +31,7 @@ description: How to mend a test that fails. Load it when a test fails.
 3. Run it again, and commit with the name of the test in the message.
 `
 
-// mended is a conversation on a real repository of git: in a work tree of its own it mends a
+// mended is a conversation on a real repository of git: in a worktree of its own it mends a
 // test by a skill, keeps that, discards another try, and does what it has scheduled for later.
 func mended() []*script {
 	use := hosttest.Use
@@ -80,7 +80,7 @@ func mended() []*script {
 	}}
 }
 
-// withWorktrees are the options of a host for that: a shell, a skill, a place for work trees,
+// withWorktrees are the options of a host for that: a shell, a skill, a place for worktrees,
 // and a clock of which each first minute is over soon.
 func withWorktrees(o *host.Options, dir string) error {
 	state := filepath.Join(dir, "state")

@@ -70,7 +70,7 @@ type Scope struct {
 	// there is no session.
 	PlanMode PlanMode
 	PlanFile PlanFile
-	// Worktrees has the session work in a work tree of its own; nil where there is no session.
+	// Worktrees has the session work in a worktree of its own; nil where there is no session.
 	Worktrees Worktrees
 	// Lists are the lists of work that the call has; nil is none.
 	Lists Lists

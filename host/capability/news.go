@@ -15,7 +15,7 @@ type News struct {
 	Said  *Said
 	// Output is the structured output that the session was begun for, or the latest of several.
 	Output json.RawMessage
-	// Worktree is that the session has entered a work tree or left it.
+	// Worktree is that the session has entered a worktree or left it.
 	Worktree *WorktreeNews
 }
 
@@ -71,12 +71,12 @@ const (
 	WorktreeRemoved = "removed"
 )
 
-// WorktreeNews is that a session has entered a work tree of git, or has left one that was kept or
+// WorktreeNews is that a session has entered a worktree of git, or has left one that was kept or
 // removed.
 type WorktreeNews struct {
 	// Change is one of the changes above.
 	Change string `json:"change"`
-	// Path is the work tree, absolute, and Branch its branch.
+	// Path is the worktree, absolute, and Branch its branch.
 	Path   string `json:"path"`
 	Branch string `json:"branch,omitempty"`
 }

@@ -100,7 +100,7 @@ func (d Dirs) Teams() string { return join(d.writable(), "teams") }
 // Cron is the directory of the durable scheduled prompts of projects.
 func (d Dirs) Cron() string { return join(d.writable(), "cron") }
 
-// Worktrees is the directory of the work trees that sessions made.
+// Worktrees is the directory of the worktrees that sessions made.
 func (d Dirs) Worktrees() string { return join(d.writable(), "worktrees") }
 
 // sandboxes is the directory of what sandboxes have to tidy up.

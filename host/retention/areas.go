@@ -28,7 +28,7 @@ func Areas() []Area {
 		{"sessions", "directories of sessions nobody uses", "", true, findSessions, checkWhole, removeSession},
 		{"results", "results and output kept in sessions that stay", "sessions", true, findResults, checkSession, removeResults},
 		{"history", "former contents of files in sessions that stay", "sessions", true, findHistories, checkSession, removeHistory},
-		{"worktrees", "work trees of git that sessions left, in which nothing would be lost", "", false, findWorktrees, checkWorktree, removeWorktree},
+		{"worktrees", "worktrees of git that sessions left, in which nothing would be lost", "", false, findWorktrees, checkWorktree, removeWorktree},
 		{"caches", "compiled plugins, and what commands have in the place of your caches", "", true, findCaches, nil, removeCache},
 		{"cron", "durable scheduled prompts of projects that are gone", "", false, findSchedules, nil, removeSchedules},
 		{"log", "old files of the decision log, by the limits in [log]", "", false, findLog, nil, removeLog},

@@ -25,7 +25,7 @@ type Options struct {
 	Cron string
 	// Compiled and Layers are the caches of compiled plugins and of commands.
 	Compiled, Layers string
-	// Worktrees is the directory of work trees, see host.StorageOptions, and Git finds the program
+	// Worktrees is the directory of worktrees, see host.StorageOptions, and Git finds the program
 	// by which they are looked at and removed; without it none goes.
 	Worktrees string
 	Git       func() (string, error)
@@ -83,7 +83,7 @@ type Item struct {
 	State State     `json:"state"`
 	Bytes int64     `json:"bytes"`
 	Used  time.Time `json:"used,omitzero"`
-	// Why is the reason for the state, for people, and of a work tree that is kept, who left it.
+	// Why is the reason for the state, for people, and of a worktree that is kept, who left it.
 	Why string `json:"why,omitempty"`
 
 	// before is the youngest of it that goes.

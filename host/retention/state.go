@@ -64,7 +64,7 @@ func (c *cleaner) findOpen(place string, ours func(root *os.Root, name string) b
 		at(".", info)
 	}
 	c.eachIn("state", place, func(root *os.Root, entry fs.DirEntry) {
-		// What git puts into work trees has modes of git's, in a directory that is closed.
+		// What git puts into worktrees has modes of git's, in a directory that is closed.
 		if name := entry.Name(); !slices.Contains([]string{c.Sessions, c.Worktrees}, filepath.Join(place, name)) && ours(root, name) {
 			walk(root, name, at)
 		}

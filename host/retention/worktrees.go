@@ -12,10 +12,10 @@ import (
 	"github.com/toolquay/toolquay/host/internal/worktree"
 )
 
-// ErrUnsaved is that files or commits would be lost with a work tree.
+// ErrUnsaved is that files or commits would be lost with a worktree.
 var ErrUnsaved = errors.New("would be lost")
 
-// trees are the work trees of sessions.
+// trees are the worktrees of sessions.
 func (o *Options) trees() *worktree.Store {
 	return &worktree.Store{Dir: o.Worktrees, Git: func() (string, error) {
 		if o.Git == nil {
@@ -42,7 +42,7 @@ func findWorktrees(c *cleaner) {
 	}
 }
 
-// addWorktree adds one work tree. A half of one goes at once, as nobody has the lock on it.
+// addWorktree adds one worktree. A half of one goes at once, as nobody has the lock on it.
 func (c *cleaner) addWorktree(path string) {
 	it := Item{Area: "worktrees", Name: filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)), Path: path, State: Kept}
 	tree, err := c.trees().Open(path)
@@ -72,7 +72,7 @@ func (c *cleaner) addWorktree(path string) {
 	c.add(it)
 }
 
-// left says which session left a work tree, on which branch.
+// left says which session left a worktree, on which branch.
 func left(tree *worktree.Tree) string {
 	return fmt.Sprintf("the session %s left it on the branch %s of %s", tree.Session, tree.Branch, tree.Main)
 }
@@ -88,7 +88,7 @@ func checkWorktree(c *cleaner, it *Item) error {
 	return err
 }
 
-// unchanged returns what would be lost with a work tree, which is nothing, or fails.
+// unchanged returns what would be lost with a worktree, which is nothing, or fails.
 func unchanged(c *cleaner, tree *worktree.Tree) (*worktree.Changes, error) {
 	lost, err := tree.Changes(c.ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func unchanged(c *cleaner, tree *worktree.Tree) (*worktree.Changes, error) {
 	return lost, nil
 }
 
-// removeWorktree removes a work tree with which nothing is lost, or what is left of one.
+// removeWorktree removes a worktree with which nothing is lost, or what is left of one.
 func removeWorktree(c *cleaner, it *Item) error {
 	tree, err := c.trees().Open(it.Path)
 	if err != nil {

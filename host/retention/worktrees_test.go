@@ -13,7 +13,7 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// TestWorktrees removes the work trees that nobody used and with which nothing is lost, and halves
+// TestWorktrees removes the worktrees that nobody used and with which nothing is lost, and halves
 // of others at once; it names what stays.
 func TestWorktrees(t *testing.T) {
 	t.Parallel()

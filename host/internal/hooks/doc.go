@@ -56,7 +56,7 @@
 //
 // At TaskCreated and TaskCompleted, which are asked while a call runs, deny and every
 // failure refuse that a task comes to be, or is completed. There is nothing to ask and
-// nothing to rewrite. So it is at WorktreeCreated, where a no removes the work tree that was
+// nothing to rewrite. So it is at WorktreeCreated, where a no removes the worktree that was
 // made, and at WorktreeRemoved, where it comes too late and the model is told.
 //
 // Of two decisions in one answer the stricter counts. Keys that are not known are

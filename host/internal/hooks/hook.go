@@ -32,8 +32,8 @@ const (
 	// that wanted it fails, and nothing has changed.
 	TaskCreated   Event = "TaskCreated"
 	TaskCompleted Event = "TaskCompleted"
-	// WorktreeCreated is when a work tree was made for a session, before the session moves
-	// there: where a hook denies or fails, the work tree is removed. WorktreeRemoved is when
+	// WorktreeCreated is when a worktree was made for a session, before the session moves
+	// there: where a hook denies or fails, the worktree is removed. WorktreeRemoved is when
 	// one is gone, whatever hooks say.
 	WorktreeCreated Event = "WorktreeCreated"
 	WorktreeRemoved Event = "WorktreeRemoved"
@@ -129,16 +129,16 @@ type Input struct {
 	Err error
 	// Task is the task as it is to be, with TaskCreated and TaskCompleted.
 	Task *abi.WorkItem
-	// Worktree is the work tree, with WorktreeCreated and WorktreeRemoved.
+	// Worktree is the worktree, with WorktreeCreated and WorktreeRemoved.
 	Worktree *Worktree
 }
 
-// Worktree is a work tree as hooks are told of it.
+// Worktree is a worktree as hooks are told of it.
 type Worktree struct {
 	// Name is the one that the model gave it or that was made up, and Path where it lies.
 	Name string `json:"worktree_name"`
 	Path string `json:"worktree_path"`
-	// Branch is its branch, and Main the main work tree of the repository.
+	// Branch is its branch, and Main the main worktree of the repository.
 	Branch string `json:"worktree_branch,omitempty"`
 	Main   string `json:"main_worktree_path"`
 }

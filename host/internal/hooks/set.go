@@ -110,7 +110,7 @@ func (s *Set) PostToolUseFailure(ctx context.Context, in Input) Outcome {
 }
 
 // During runs the hooks of an event that comes while a call runs, of the task in.Task or the
-// work tree in.Worktree. Feedback says what they have against it, failures included; without any
+// worktree in.Worktree. Feedback says what they have against it, failures included; without any
 // it may go on.
 func (s *Set) During(ctx context.Context, e Event, in Input) Outcome {
 	in.Event = e

@@ -68,7 +68,7 @@ type Session struct {
 	Files   *filestate.Files
 	// Kept are the instances that plugins keep for the session.
 	Kept *plugins.Session
-	// Worktree is the work tree that the session is in.
+	// Worktree is the worktree that the session is in.
 	Worktree worktree.Session
 	// Notice is what the model is told once, behind the next result.
 	Notice atomic.Pointer[string]

@@ -12,7 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/worktree"
 )
 
-// worktrees is the work tree of a session, as a call of it sees that.
+// worktrees is the worktree of a session, as a call of it sees that.
 type worktrees struct{ *world }
 
 var _ capability.Worktrees = worktrees{}
@@ -22,7 +22,7 @@ func (w worktrees) Check(ctx context.Context, args abi.WorktreeArgs) error {
 	return w.session().Worktree.Check(ctx, args)
 }
 
-// Do enters a work tree or leaves it, and tells of that.
+// Do enters a worktree or leaves it, and tells of that.
 func (w worktrees) Do(ctx context.Context, args abi.WorktreeArgs) (ok abi.WorktreeOK, err error) {
 	news := capability.WorktreeNews{Change: capability.WorktreeEntered}
 	if args.Do == abi.WorktreeEnter {
@@ -46,7 +46,7 @@ func (w worktrees) Do(ctx context.Context, args abi.WorktreeArgs) (ok abi.Worktr
 	return ok, nil
 }
 
-// hooks runs the hooks of an event about a work tree. The error is what they have against it.
+// hooks runs the hooks of an event about a worktree. The error is what they have against it.
 func (w worktrees) hooks(ctx context.Context, e hooks.Event, about *worktree.Record) error {
 	set, contract := w.view.Settings.Hooks, w.tool.Contract()
 	if !set.For(e, contract.Name, contract.Aliases) {
@@ -66,5 +66,5 @@ func (w worktrees) hooks(ctx context.Context, e hooks.Event, about *worktree.Rec
 	if e == hooks.WorktreeRemoved {
 		w.core.remarks.put("A " + string(e) + " hook failed: " + why)
 	}
-	return abi.Errorf(abi.CodeDenied, "the work tree was not made, as a %s hook refused it: %s", e, why)
+	return abi.Errorf(abi.CodeDenied, "the worktree was not made, as a %s hook refused it: %s", e, why)
 }

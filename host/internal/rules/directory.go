@@ -34,10 +34,10 @@ func (s *State) LeaveRemoved() (from, to string, moved bool) {
 	return v.Cwd, s.put(newer).Cwd, true
 }
 
-// Move has the session work in the work tree of git at cwd, an existing directory that the host
-// made: that takes the place of the directory that the session began in. From is the work tree
+// Move has the session work in the worktree of git at cwd, an existing directory that the host
+// made: that takes the place of the directory that the session began in. From is the worktree
 // that it came from. The rules move along, see [permissions.Worktree], and the additional
-// working directories stay. A session in a work tree comes back with [State.MoveBack] first.
+// working directories stay. A session in a worktree comes back with [State.MoveBack] first.
 func (s *State) Move(cwd, from string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

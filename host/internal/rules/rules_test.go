@@ -511,7 +511,7 @@ func TestPlacePlan(t *testing.T) {
 	}
 }
 
-// TestMove has a session work in another work tree, with its mode and what a person allowed, and
+// TestMove has a session work in another worktree, with its mode and what a person allowed, and
 // come back to where it was.
 func TestMove(t *testing.T) {
 	t.Parallel()
@@ -539,7 +539,7 @@ func TestMove(t *testing.T) {
 		t.Error("the working directory or the rules did not move")
 	}
 	if err := s.Chdir(main); abi.CodeOf(err) != abi.CodeDenied {
-		t.Errorf("out of the work tree: %v", err)
+		t.Errorf("out of the worktree: %v", err)
 	}
 	must(t, rules.Apply(settings("Read(./secret)", "Read"), []*rules.State{s})) // new settings do not bring it back
 	if s.View().Cwd != tree || !inside(tree) || inside(main) {

@@ -32,7 +32,7 @@ type Host struct {
 	Testing bool
 	// Settings are those that calls may read and set; nil is none.
 	Settings capability.Settings
-	// Worktrees are where sessions' work trees lie; nil is nowhere.
+	// Worktrees are where sessions' worktrees lie; nil is nowhere.
 	Worktrees *worktree.Store
 	// Todos has models keep todos of their own, and no tasks that agents share.
 	Todos bool

@@ -147,16 +147,16 @@ func (s *Tools) refusesSelf(t tool.Tool) error {
 	return s.refusesWorktrees(t)
 }
 
-// refusesWorktrees says why a built-in tool for work trees is not offered, or returns nil.
+// refusesWorktrees says why a built-in tool for worktrees is not offered, or returns nil.
 func (s *Tools) refusesWorktrees(t tool.Tool) error {
 	_, moves := t.Declares(abi.CapSessionWorktree)
 	switch {
 	case !moves:
 		return nil
 	case s.stage:
-		return abi.Errorf(abi.CodeDisabled, "what is written here is staged, and lies in no work tree")
+		return abi.Errorf(abi.CodeDisabled, "what is written here is staged, and lies in no worktree")
 	case s.host.Worktrees == nil:
-		return abi.Errorf(abi.CodeDisabled, "there is no place for work trees here: host.StorageOptions.Worktrees is empty")
+		return abi.Errorf(abi.CodeDisabled, "there is no place for worktrees here: host.StorageOptions.Worktrees is empty")
 	}
 	if _, err := s.host.Worktrees.Git(); err != nil {
 		return abi.Errorf(abi.CodeDisabled, "there is no git here: %w", err)

@@ -7,13 +7,13 @@ import (
 	"github.com/toolquay/toolquay/host/internal/worktree"
 )
 
-// moving are the rules of a session, which moves between work trees.
+// moving are the rules of a session, which moves between worktrees.
 type moving struct{ *rules.State }
 
 // Cwd is where the session is.
 func (m moving) Cwd() string { return m.View().Cwd }
 
-// beginWorktree takes the session back into the work tree that it was in when its last process
+// beginWorktree takes the session back into the worktree that it was in when its last process
 // ended. Where that is gone, its model and the operator are told.
 func (s *Session) beginWorktree() {
 	w := &s.Calls.Worktree
@@ -23,7 +23,7 @@ func (s *Session) beginWorktree() {
 		return
 	}
 	s.Calls.Notice.Store(&gone)
-	s.Host.Logger.Warn("a session does not go on in its work tree", "session", s.Calls.ID, "why", gone)
+	s.Host.Logger.Warn("a session does not go on in its worktree", "session", s.Calls.ID, "why", gone)
 }
 
 // runningSince names the background tasks that began after a time and still run.

@@ -14,13 +14,13 @@ import (
 	"github.com/toolquay/toolquay/internal/visible"
 )
 
-// Changes are what would be lost with a work tree.
+// Changes are what would be lost with a worktree.
 type Changes struct {
 	// Files are what is not committed, as git status has it, without what git ignores. Underway
 	// is something that was begun and not ended, such as a rebase.
 	Files    []string
 	Underway string
-	// Commits counts those that no other branch, tag or work tree has, and Latest are some.
+	// Commits counts those that no other branch, tag or worktree has, and Latest are some.
 	Commits int
 	Latest  []string
 	// Tip is what the branch was at; empty where it is gone.
@@ -61,7 +61,7 @@ func listed(names []string, all int) string {
 func (t *Tree) Changes(ctx context.Context) (*Changes, error) {
 	c, err := t.changes(ctx)
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeChanged, "what would be lost with the work tree %s is not known: %w", t.Path, err)
+		return nil, abi.Errorf(abi.CodeChanged, "what would be lost with the worktree %s is not known: %w", t.Path, err)
 	}
 	return c, nil
 }
@@ -94,7 +94,7 @@ func (t *Tree) changes(ctx context.Context) (*Changes, error) {
 	return c, t.commits(ctx, g, c)
 }
 
-// underway is what was begun in a work tree and not ended; empty is nothing.
+// underway is what was begun in a worktree and not ended; empty is nothing.
 func (t *Tree) underway(ctx context.Context, g *git) (string, error) {
 	own, err := g.line(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
@@ -114,7 +114,7 @@ func (t *Tree) underway(ctx context.Context, g *git) (string, error) {
 	return "", nil
 }
 
-// commits finds those that would be lost with the work tree and its branch.
+// commits finds those that would be lost with the worktree and its branch.
 func (t *Tree) commits(ctx context.Context, g *git, c *Changes) error {
 	trees, err := g.worktrees(ctx)
 	if err != nil {

@@ -71,7 +71,7 @@ func hostile(t *testing.T) (dir string, marks func() string) {
 	}
 }
 
-// TestHostile makes, looks at and removes a work tree of a repository whose every configured program
+// TestHostile makes, looks at and removes a worktree of a repository whose every configured program
 // would leave a mark; and has git alone leave some, so that they are there to be left.
 func TestHostile(t *testing.T) {
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestMissingObjects(t *testing.T) {
 	blob := git(t, dir, "rev-parse", "HEAD:a.txt")
 	must(t, os.Remove(filepath.Join(dir, ".git", "objects", blob[:2], blob[2:])))
 	if _, _, err := s.Make(t.Context(), dir, "x", "s"); err == nil {
-		t.Error("a work tree was made of what is not there")
+		t.Error("a worktree was made of what is not there")
 	}
 	if got := marks(); got != "" {
 		t.Errorf("programs were started:\n%s", got)
@@ -145,7 +145,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestGitKilled kills git while it makes the work tree, at any moment: then git does nothing more in
+// TestGitKilled kills git while it makes the worktree, at any moment: then git does nothing more in
 // the repository until the half is gone.
 func TestGitKilled(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestNoRoom(t *testing.T) {
 	wantGone(t, s, &worktree.Tree{Record: worktree.Record{Main: main, Path: filepath.Join(s.Dir, "none")}})
 }
 
-// TestKilled kills the process that makes or removes a work tree before its nth git, and while that
+// TestKilled kills the process that makes or removes a worktree before its nth git, and while that
 // runs. Another one is made of the name afterwards, and nothing else is touched.
 func TestKilled(t *testing.T) {
 	if at := os.Getenv("WORKTREE_KILL_AT"); at != "" {
@@ -225,7 +225,7 @@ func TestKilled(t *testing.T) {
 		remove(t, tree)
 		wantGone(t, s, tree)
 		if got := git(t, main, "status", "--porcelain"); got != "" {
-			t.Errorf("killed at %d: the main work tree has %s", n, got)
+			t.Errorf("killed at %d: the main worktree has %s", n, got)
 		}
 		if !killed {
 			return // it came to the end
@@ -233,7 +233,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// diesAt makes and removes a work tree, and kills its own process in the nth call of git.
+// diesAt makes and removes a worktree, and kills its own process in the nth call of git.
 func diesAt(t *testing.T, at string) {
 	n, err := strconv.Atoi(at)
 	must(t, err)

@@ -17,13 +17,13 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// reason is what git tells who would remove a work tree past this program: `git worktree prune`
+// reason is what git tells who would remove a worktree past this program: `git worktree prune`
 // leaves locked ones, which a sandbox may hide from it.
 const reason = "a session of toolquay made it; toolquay clean removes it"
 
-// Make makes a work tree of the repository that a directory is in, on a new branch from the HEAD of
-// the main work tree; an empty name makes one up. The session has the work tree until it is
-// released. What it did not come to, it undoes. Notes are what a model should know of the work tree.
+// Make makes a worktree of the repository that a directory is in, on a new branch from the HEAD of
+// the main worktree; an empty name makes one up. The session has the worktree until it is
+// released. What it did not come to, it undoes. Notes are what a model should know of the worktree.
 func (s *Store) Make(ctx context.Context, dir, name, session string) (t *Tree, notes []string, err error) {
 	if name != "" {
 		if err := CheckName(name); err != nil {
@@ -53,7 +53,7 @@ func (s *Store) Make(ctx context.Context, dir, name, session string) (t *Tree, n
 	return t, t.notes(ctx, g), nil
 }
 
-// begin claims the place of a work tree.
+// begin claims the place of a worktree.
 func (s *Store) begin(ctx context.Context, r *repository, name, session string) (t *Tree, err error) {
 	if err := privatedir.Make(s.Dir); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (s *Store) vacant(ctx context.Context, path string) error {
 	return nil
 }
 
-// reclaim removes the work tree at a path if it was never finished.
+// reclaim removes the worktree at a path if it was never finished.
 func (s *Store) reclaim(ctx context.Context, path string) error {
 	t, err := s.Open(path)
 	switch {
@@ -117,10 +117,10 @@ func (s *Store) reclaim(ctx context.Context, path string) error {
 }
 
 func occupied(path string) error {
-	return abi.Errorf(abi.CodeInvalidInput, "there is a work tree %s already, which this session did not make; choose another name", path)
+	return abi.Errorf(abi.CodeInvalidInput, "there is a worktree %s already, which this session did not make; choose another name", path)
 }
 
-// add has git make the branch and the work tree, and then the files, as by the configuration that
+// add has git make the branch and the worktree, and then the files, as by the configuration that
 // holds there.
 func (t *Tree) add(ctx context.Context, r *repository) (*git, error) {
 	if _, err := r.run(ctx, "worktree", "add", "--no-checkout", "--no-track", "--lock", "--reason", reason, "-b", t.Branch, "--", t.Path, t.Base); err != nil {
@@ -137,7 +137,7 @@ func (t *Tree) add(ctx context.Context, r *repository) (*git, error) {
 	return g, err
 }
 
-// same fails unless what lies at the path is the work tree that was made: links and files of git's
+// same fails unless what lies at the path is the worktree that was made: links and files of git's
 // may have been put in its place.
 func (t *Tree) same(ctx context.Context, g *git) error {
 	for flag, want := range map[string]string{"--show-toplevel": t.Path, "--git-common-dir": t.Common} {
@@ -146,7 +146,7 @@ func (t *Tree) same(ctx context.Context, g *git) error {
 			return err
 		}
 		if got = paths.Real(filepath.FromSlash(got)); got != want {
-			return abi.Errorf(abi.CodeChanged, "%s is not the work tree that it was: git takes it for one of %s", t.Path, got)
+			return abi.Errorf(abi.CodeChanged, "%s is not the worktree that it was: git takes it for one of %s", t.Path, got)
 		}
 	}
 	return nil
@@ -155,7 +155,7 @@ func (t *Tree) same(ctx context.Context, g *git) error {
 // full words that there is no room.
 func full(path string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || said(err, "No space left", "unable to write") {
-		return abi.Errorf(abi.CodeIO, "there is no room for the work tree %s: %w", path, err)
+		return abi.Errorf(abi.CodeIO, "there is no room for the worktree %s: %w", path, err)
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// MaxName is the longest name of a work tree, in characters.
+// MaxName is the longest name of a worktree, in characters.
 const MaxName = 64
 
 // branches is what the names of branches begin with.
@@ -22,7 +22,7 @@ func CheckName(name string) error {
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if why := faultOf(part); why != "" {
-			return abi.Errorf(abi.CodeInvalidInput, "the name %.80q cannot be one of a work tree: %s; write one like fix-login or fix/login, of letters, digits, dots, underscores and dashes", name, why)
+			return abi.Errorf(abi.CodeInvalidInput, "the name %.80q cannot be one of a worktree: %s; write one like fix-login or fix/login, of letters, digits, dots, underscores and dashes", name, why)
 		}
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// Remove removes the work tree and its branch with all that [Tree.Changes] found, and ends the
-// lock. It fails, and leaves everything, where something has changed since. Of a work tree of which
+// Remove removes the worktree and its branch with all that [Tree.Changes] found, and ends the
+// lock. It fails, and leaves everything, where something has changed since. Of a worktree of which
 // it is not known what would be lost, lost is nil, and nothing is compared.
 func (t *Tree) Remove(ctx context.Context, lost *Changes) error {
 	if lost != nil {
@@ -22,7 +22,7 @@ func (t *Tree) Remove(ctx context.Context, lost *Changes) error {
 			return err
 		}
 		if now.String() != lost.String() || now.tip != lost.tip {
-			return abi.Errorf(abi.CodeChanged, "the work tree %s has changed meanwhile, and is left as it is: %s", t.Path, now)
+			return abi.Errorf(abi.CodeChanged, "the worktree %s has changed meanwhile, and is left as it is: %s", t.Path, now)
 		}
 		t.Tip = lost.tip
 	}
@@ -32,7 +32,7 @@ func (t *Tree) Remove(ctx context.Context, lost *Changes) error {
 	return t.remove(context.WithoutCancel(ctx)) // half of it is of no use to anybody
 }
 
-// remove removes what there is of the work tree. After an error the next one goes on.
+// remove removes what there is of the worktree. After an error the next one goes on.
 func (t *Tree) remove(ctx context.Context) error {
 	if t.Branch == "" { // a process was killed before it did anything
 		return t.forget()
@@ -41,7 +41,7 @@ func (t *Tree) remove(ctx context.Context) error {
 		return t.clear() // the repository is gone
 	}
 	if err := os.RemoveAll(t.Path); err != nil { // which follows no links
-		return abi.Errorf(abi.CodeIO, "the work tree %s cannot be removed: %w", t.Path, err)
+		return abi.Errorf(abi.CodeIO, "the worktree %s cannot be removed: %w", t.Path, err)
 	}
 	if err := t.unlink(); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (t *Tree) remove(ctx context.Context) error {
 	return t.forget()
 }
 
-// unlink removes what git keeps of the work tree, in its own directory. Git itself would not while
+// unlink removes what git keeps of the worktree, in its own directory. Git itself would not while
 // a killed git has left a half of that, and does nothing else in the repository then.
 func (t *Tree) unlink() error {
 	all := filepath.Join(t.Common, "worktrees")
@@ -78,7 +78,7 @@ func (t *Tree) unlink() error {
 	return err
 }
 
-// owns reports whether a directory of git's own is that of the work tree, which it names. One that
+// owns reports whether a directory of git's own is that of the worktree, which it names. One that
 // names none yet has its name, with a number behind it at most, and was locked by this program.
 func (t *Tree) owns(own, name string) bool {
 	names, err := os.ReadFile(filepath.Join(own, "gitdir"))
@@ -91,7 +91,7 @@ func (t *Tree) owns(own, name string) bool {
 	return is && strings.Trim(rest, "0123456789") == "" && (len(why) == 0 || strings.HasPrefix(string(why), reason))
 }
 
-// dropBranch removes the branch, unless another work tree has it, or it is not where it was left:
+// dropBranch removes the branch, unless another worktree has it, or it is not where it was left:
 // then somebody else has made it, or gone on with it.
 func (t *Tree) dropBranch(ctx context.Context, g *git) error {
 	trees, err := g.worktrees(ctx)
@@ -111,10 +111,10 @@ func (t *Tree) dropBranch(ctx context.Context, g *git) error {
 	return err
 }
 
-// clear removes what is left where the work tree was, and its record.
+// clear removes what is left where the worktree was, and its record.
 func (t *Tree) clear() error {
 	if err := os.RemoveAll(t.Path); err != nil {
-		return abi.Errorf(abi.CodeIO, "the work tree %s cannot be removed: %w", t.Path, err)
+		return abi.Errorf(abi.CodeIO, "the worktree %s cannot be removed: %w", t.Path, err)
 	}
 	return t.forget()
 }

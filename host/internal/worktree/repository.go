@@ -11,20 +11,20 @@ import (
 	"github.com/toolquay/toolquay/host/internal/paths"
 )
 
-// repository is a repository as a session finds it that wants a work tree of it.
+// repository is a repository as a session finds it that wants a worktree of it.
 type repository struct {
 	*git
-	// top is the root of the work tree that the session is in, main that of the main one, and
+	// top is the root of the worktree that the session is in, main that of the main one, and
 	// common the directory of git's own that all share, as they really lie.
 	top, main, common string
-	// head is the commit that the main work tree is at.
+	// head is the commit that the main worktree is at.
 	head string
 }
 
 // ErrNoRepository is that a directory is in no repository.
 var ErrNoRepository = errors.New("it is in no git repository")
 
-// find finds the repository of a directory. It refuses one in which a work tree would not work.
+// find finds the repository of a directory. It refuses one in which a worktree would not work.
 func find(ctx context.Context, program, dir string) (*repository, error) {
 	g, err := newGit(ctx, program, dir)
 	if err != nil {
@@ -35,10 +35,10 @@ func find(ctx context.Context, program, dir string) (*repository, error) {
 		return nil, err
 	}
 	if !paths.Below(paths.Real(dir), r.top) {
-		return nil, abi.Errorf(abi.CodeDenied, "the repository of %s says that its work tree is %s; correct core.worktree", dir, r.top)
+		return nil, abi.Errorf(abi.CodeDenied, "the repository of %s says that its worktree is %s; correct core.worktree", dir, r.top)
 	}
 	if r.head, err = r.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
-		return nil, abi.Errorf(abi.CodeUnsupported, "%s has no commit that a work tree could begin at: commit something first (%w)", r.main, err)
+		return nil, abi.Errorf(abi.CodeUnsupported, "%s has no commit that a worktree could begin at: commit something first (%w)", r.main, err)
 	}
 	return r, nil
 }
@@ -61,17 +61,17 @@ func (r *repository) places(ctx context.Context) error {
 	case err != nil:
 		return unusable(r.dir, err)
 	case bare == "true":
-		return abi.Errorf(abi.CodeUnsupported, "the repository of %s is bare, so it has no work tree to come from; clone it and work there", r.dir)
+		return abi.Errorf(abi.CodeUnsupported, "the repository of %s is bare, so it has no worktree to come from; clone it and work there", r.dir)
 	}
 	if inside, err := r.line(ctx, "rev-parse", "--is-inside-work-tree"); err != nil || inside != "true" {
-		return abi.Errorf(abi.CodeUnsupported, "%s is inside a directory of git's own, not in a work tree", r.dir)
+		return abi.Errorf(abi.CodeUnsupported, "%s is inside a directory of git's own, not in a worktree", r.dir)
 	}
 	outer, err := r.line(ctx, "rev-parse", "--show-superproject-working-tree")
 	if err != nil {
 		return unusable(r.dir, err)
 	}
 	if outer != "" {
-		return abi.Errorf(abi.CodeUnsupported, "%s is in a submodule of %s, and a work tree of a submodule would not work there; begin a session in %s", r.dir, outer, outer)
+		return abi.Errorf(abi.CodeUnsupported, "%s is in a submodule of %s, and a worktree of a submodule would not work there; begin a session in %s", r.dir, outer, outer)
 	}
 	own := ""
 	for flag, to := range map[string]*string{"--show-toplevel": &r.top, "--git-common-dir": &r.common, "--absolute-git-dir": &own} {
@@ -86,7 +86,7 @@ func (r *repository) places(ctx context.Context) error {
 	return nil
 }
 
-// findMain finds the main work tree from a linked one, and has git work there.
+// findMain finds the main worktree from a linked one, and has git work there.
 func (r *repository) findMain(ctx context.Context) error {
 	trees, err := r.worktrees(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *repository) findMain(ctx context.Context) error {
 	}
 	main := paths.Real(trees[0].path)
 	if info, err := os.Stat(main); err != nil || !info.IsDir() {
-		return abi.Errorf(abi.CodeUnsupported, "the main work tree %s of the repository is not there (%w)", main, err)
+		return abi.Errorf(abi.CodeUnsupported, "the main worktree %s of the repository is not there (%w)", main, err)
 	}
 	if r.git, err = newGit(ctx, r.program, main); err != nil {
 		return unusable(main, err)
@@ -112,13 +112,13 @@ func (g *git) line(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(out, "\n"), "\r"), err
 }
 
-// linked is a work tree as git lists it.
+// linked is a worktree as git lists it.
 type linked struct {
 	path, head, branch string
 	bare               bool
 }
 
-// worktrees lists the work trees, the main one first.
+// worktrees lists the worktrees, the main one first.
 func (g *git) worktrees(ctx context.Context) ([]linked, error) {
 	out, err := g.run(ctx, "worktree", "list", "--porcelain", "-z")
 	if err != nil {

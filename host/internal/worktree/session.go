@@ -22,9 +22,9 @@ type Rules interface {
 	MoveBack(to string) error
 }
 
-// Session is the work tree that a session is in, if it is in one. It is safe for concurrent use.
+// Session is the worktree that a session is in, if it is in one. It is safe for concurrent use.
 type Session struct {
-	// Store is where work trees lie; nil has none. ID is the session's.
+	// Store is where worktrees lie; nil has none. ID is the session's.
 	Store *Store
 	ID    string
 	Rules Rules
@@ -63,17 +63,17 @@ func (s *Session) Check(ctx context.Context, args abi.WorktreeArgs) error {
 func (s *Session) mayEnter(name string) error {
 	switch {
 	case s.Store == nil:
-		return abi.Errorf(abi.CodeUnsupported, "there is no place for work trees here")
+		return abi.Errorf(abi.CodeUnsupported, "there is no place for worktrees here")
 	case s.tree != nil:
-		return abi.Errorf(abi.CodeInvalidInput, "this session is in the work tree %s already; leave it with ExitWorktree before it enters another", s.tree.Path)
+		return abi.Errorf(abi.CodeInvalidInput, "this session is in the worktree %s already; leave it with ExitWorktree before it enters another", s.tree.Path)
 	case name != "":
 		return CheckName(name)
 	}
 	return nil
 }
 
-// Enter makes a work tree and moves the session there. Created is asked before the session moves:
-// its error undoes the work tree.
+// Enter makes a worktree and moves the session there. Created is asked before the session moves:
+// its error undoes the worktree.
 func (s *Session) Enter(ctx context.Context, name string, created func(Record) error) (abi.WorktreeOK, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,13 +93,13 @@ func (s *Session) Enter(ctx context.Context, name string, created func(Record) e
 	return abi.WorktreeOK{Path: tree.Path, Branch: tree.Branch, Original: before, Notes: notes}, nil
 }
 
-// settle moves the session into a work tree. With an error it is where it was.
+// settle moves the session into a worktree. With an error it is where it was.
 func (s *Session) settle(tree *Tree, before string, created func(Record) error) error {
 	if err := created(tree.Record); err != nil {
 		return err
 	}
 	if err := s.Remember(RecordKind, at{tree.Path, before}); err != nil {
-		return abi.Errorf(abi.CodeIO, "the session could not write down that it is in a work tree: %w", err)
+		return abi.Errorf(abi.CodeIO, "the session could not write down that it is in a worktree: %w", err)
 	}
 	if err := s.Rules.Move(tree.Path, tree.From); err != nil {
 		return errors.Join(err, s.Remember(RecordKind, at{}))
@@ -108,16 +108,16 @@ func (s *Session) settle(tree *Tree, before string, created func(Record) error) 
 	return nil
 }
 
-// mayLeave returns what would be lost. The error says why the session cannot leave the work tree.
+// mayLeave returns what would be lost. The error says why the session cannot leave the worktree.
 func (s *Session) mayLeave(ctx context.Context, args abi.WorktreeArgs) (*Changes, error) {
 	if s.tree == nil {
-		return nil, abi.Errorf(abi.CodeInvalidInput, "this session is in no work tree that it has entered")
+		return nil, abi.Errorf(abi.CodeInvalidInput, "this session is in no worktree that it has entered")
 	}
 	if args.Do == abi.WorktreeKeep {
 		return nil, nil //nolint:nilnil // nothing is lost
 	}
 	if running := s.Running(s.entered); len(running) > 0 {
-		return nil, abi.Errorf(abi.CodeDenied, "background tasks run in the work tree: %s; wait for them or stop them, or keep the work tree", strings.Join(running, ", "))
+		return nil, abi.Errorf(abi.CodeDenied, "background tasks run in the worktree: %s; wait for them or stop them, or keep the worktree", strings.Join(running, ", "))
 	}
 	lost, err := s.tree.Changes(ctx)
 	switch {
@@ -126,12 +126,12 @@ func (s *Session) mayLeave(ctx context.Context, args abi.WorktreeArgs) (*Changes
 	case err != nil:
 		return nil, abi.Errorf(abi.CodeChanged, "%w; keep it, or remove it with discard_changes = true if the user wants that", err)
 	case !lost.None():
-		return nil, abi.Errorf(abi.CodeDenied, "this would be lost with the work tree: %s. Commit and merge what is of use, or keep the work tree. If the user wants it gone, call again with discard_changes = true", lost)
+		return nil, abi.Errorf(abi.CodeDenied, "this would be lost with the worktree: %s. Commit and merge what is of use, or keep the worktree. If the user wants it gone, call again with discard_changes = true", lost)
 	}
 	return lost, nil
 }
 
-// Leave takes the session back to where it was, and keeps the work tree or removes it. Removed is
+// Leave takes the session back to where it was, and keeps the worktree or removes it. Removed is
 // called where it was.
 func (s *Session) Leave(ctx context.Context, args abi.WorktreeArgs, removed func(Record)) (abi.WorktreeOK, error) {
 	s.mu.Lock()
@@ -163,13 +163,13 @@ func (s *Session) Leave(ctx context.Context, args abi.WorktreeArgs, removed func
 	return ok, err
 }
 
-// leave notes that the session is in no work tree.
+// leave notes that the session is in no worktree.
 func (s *Session) leave(release func() error) error {
 	s.tree = nil
 	return errors.Join(release(), s.Remember(RecordKind, at{}))
 }
 
-// Resume takes the session back into the work tree that it was in when its last process ended, by
+// Resume takes the session back into the worktree that it was in when its last process ended, by
 // the records of its journal. Gone says why it is not there, for people.
 func (s *Session) Resume(records []json.RawMessage) (gone string) {
 	if s.Store == nil || len(records) == 0 {
@@ -189,12 +189,12 @@ func (s *Session) Resume(records []json.RawMessage) (gone string) {
 		}
 	}
 	if err != nil {
-		return fmt.Sprintf("The session is in %s, as the work tree %s that it was in is not to be had: %v.", s.Rules.Cwd(), was.Path, err)
+		return fmt.Sprintf("The session is in %s, as the worktree %s that it was in is not to be had: %v.", s.Rules.Cwd(), was.Path, err)
 	}
 	return ""
 }
 
-// enterAgain moves a session into its work tree, if it began where it did before.
+// enterAgain moves a session into its worktree, if it began where it did before.
 func (s *Session) enterAgain(tree *Tree, before string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,7 +209,7 @@ func (s *Session) enterAgain(tree *Tree, before string) error {
 	return nil
 }
 
-// Close lets others have the work tree, which stays.
+// Close lets others have the worktree, which stays.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

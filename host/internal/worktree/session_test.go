@@ -88,7 +88,7 @@ func TestEnterUndone(t *testing.T) {
 	}
 }
 
-// TestLeaveFails keeps the session in its work tree where leaving fails, with all that is in it.
+// TestLeaveFails keeps the session in its worktree where leaving fails, with all that is in it.
 func TestLeaveFails(t *testing.T) {
 	t.Parallel()
 	main, s := repository(t), store(t)
@@ -105,7 +105,7 @@ func TestLeaveFails(t *testing.T) {
 		"it would be lost": {func() {}, abi.WorktreeArgs{Do: abi.WorktreeRemove}, abi.CodeDenied, "1 uncommitted: ?? new"},
 		"the rules":        {func() { p.hold = errors.New("it is gone") }, abi.WorktreeArgs{Do: abi.WorktreeKeep}, abi.CodeIO, "cannot go back"},
 		"a task": {func() { in.Running = func(time.Time) []string { return []string{"b1"} } }, abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true},
-			abi.CodeDenied, "background tasks run in the work tree: b1"},
+			abi.CodeDenied, "background tasks run in the worktree: b1"},
 	} {
 		test.before()
 		if _, err := in.Leave(t.Context(), test.args, unheard); abi.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
@@ -139,7 +139,7 @@ func TestLeaveUnknown(t *testing.T) {
 	}
 }
 
-// TestResume goes on in a work tree that stands, is free and is one of where the session began.
+// TestResume goes on in a worktree that stands, is free and is one of where the session began.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	main, s := repository(t), store(t)
@@ -166,7 +166,7 @@ func TestResume(t *testing.T) {
 	other := repository(t)
 	resume(other, j.all, other, "it is one of "+main)
 	resume(sub, []json.RawMessage{[]byte("junk")}, sub, "")
-	resume(sub, []json.RawMessage{[]byte(`{"path":"/etc"}`)}, sub, "no work tree of this program")
+	resume(sub, []json.RawMessage{[]byte(`{"path":"/etc"}`)}, sub, "no worktree of this program")
 	next := resume(sub, j.all, ok.Path, "")
 	back, err := next.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard)
 	if err != nil || back.Original != sub {

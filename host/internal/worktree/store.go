@@ -22,7 +22,7 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// Store is the directory of all work trees of a user.
+// Store is the directory of all worktrees of a user.
 type Store struct {
 	// Dir is the directory, absolute. Git is the program; it fails where there is none.
 	Dir string
@@ -32,10 +32,10 @@ type Store struct {
 // root is where the directory really lies, as git has it in its own records.
 func (s *Store) root() string { return paths.Real(s.Dir) }
 
-// State says how far a work tree has come.
+// State says how far a worktree has come.
 type State string
 
-// The states of a work tree.
+// The states of a worktree.
 const (
 	// Making is until all its files are there, Made from then on, and Removing since somebody
 	// wanted it gone with all that is in it.
@@ -44,14 +44,14 @@ const (
 	Removing State = "removing"
 )
 
-// Record is what is written down of a work tree.
+// Record is what is written down of a worktree.
 type Record struct {
 	Name   string `json:"name"`
 	State  State  `json:"state"`
 	Path   string `json:"path"`
 	Branch string `json:"branch,omitempty"`
-	// Main is the main work tree of the repository, Common the directory of git's own, and From
-	// the work tree that the session came from.
+	// Main is the main worktree of the repository, Common the directory of git's own, and From
+	// the worktree that the session came from.
 	Main   string `json:"main"`
 	Common string `json:"common,omitempty"`
 	From   string `json:"from"`
@@ -62,7 +62,7 @@ type Record struct {
 	Created time.Time `json:"created"`
 }
 
-// Tree is a work tree whose lock is held.
+// Tree is a worktree whose lock is held.
 type Tree struct {
 	Record
 	store *Store
@@ -72,16 +72,16 @@ type Tree struct {
 // maxRecord bounds a record, in bytes.
 const maxRecord = 64 << 10
 
-// ErrInUse is that a session is in a work tree.
+// ErrInUse is that a session is in a worktree.
 var ErrInUse = errors.New("a session is working in it")
 
-// key names the directory of a repository's work trees.
+// key names the directory of a repository's worktrees.
 func key(r *repository) string {
 	sum := sha256.Sum256([]byte(r.common))
 	return sessiondir.Safe(filepath.Base(r.main), 30) + "-" + hex.EncodeToString(sum[:6])
 }
 
-// recordOf is the record of the work tree at a path.
+// recordOf is the record of the worktree at a path.
 func recordOf(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".json")
 }
@@ -89,7 +89,7 @@ func recordOf(path string) string {
 // beginning is what the names of records begin with that are being written.
 const beginning = ".new-"
 
-// claim makes the record of a work tree that is to be, and locks it. It comes to its name complete
+// claim makes the record of a worktree that is to be, and locks it. It comes to its name complete
 // and locked. The lock of the repository is held, so that nobody else takes the name.
 func (s *Store) claim(r Record) (*Tree, error) {
 	if err := privatedir.Make(filepath.Dir(r.Path)); err != nil {
@@ -113,10 +113,10 @@ func (s *Store) claim(r Record) (*Tree, error) {
 	return t, nil
 }
 
-// longestBegin bounds the wait for another session that claims a work tree of the same repository.
+// longestBegin bounds the wait for another session that claims a worktree of the same repository.
 const longestBegin = time.Minute
 
-// exclusively has one process at a time claim work trees of a repository, whose directory is made.
+// exclusively has one process at a time claim worktrees of a repository, whose directory is made.
 func (s *Store) exclusively(dir string, do func() error) error {
 	unlock, err := filelock.Path(dir+".lock", longestBegin)
 	if err != nil {
@@ -155,11 +155,11 @@ func (t *Tree) lock() error {
 	return nil
 }
 
-// Open takes the work tree at a path, unless a session has it ([ErrInUse]). The error is
+// Open takes the worktree at a path, unless a session has it ([ErrInUse]). The error is
 // fs.ErrNotExist where none of this store's is.
 func (s *Store) Open(path string) (*Tree, error) {
 	if filepath.Dir(filepath.Dir(path)) != s.root() {
-		return nil, fmt.Errorf("%s is no work tree of this program: %w", path, fs.ErrNotExist)
+		return nil, fmt.Errorf("%s is no worktree of this program: %w", path, fs.ErrNotExist)
 	}
 	f, _, err := privatedir.OpenOwn(recordOf(path), os.O_RDWR)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Store) Open(path string) (*Tree, error) {
 	return t, nil
 }
 
-// read reads the record. One that is damaged is taken for that of a work tree that was never made.
+// read reads the record. One that is damaged is taken for that of a worktree that was never made.
 func (t *Tree) read() error {
 	text, err := io.ReadAll(io.NewSectionReader(t.file, 0, maxRecord))
 	if err != nil {
@@ -204,7 +204,7 @@ func (t *Tree) write(state State) error {
 	return t.file.Sync()
 }
 
-// Release lets others have the work tree, which stays.
+// Release lets others have the worktree, which stays.
 func (t *Tree) Release() error { return t.file.Close() }
 
 // Leave is [Tree.Release] of a session that was in it until now.
@@ -213,7 +213,7 @@ func (t *Tree) Leave() error {
 	return errors.Join(os.Chtimes(recordOf(t.Path), now, now), t.Release())
 }
 
-// Used is when somebody last did something in the work tree, as far as git's files tell.
+// Used is when somebody last did something in the worktree, as far as git's files tell.
 func (t *Tree) Used() time.Time {
 	last := t.Created
 	own := filepath.Join(t.Common, "worktrees", filepath.Base(t.Path))
@@ -239,7 +239,7 @@ func (t *Tree) forget() error {
 	return err
 }
 
-// All lists the paths of the work trees that there are records of, by repository. What nothing of
+// All lists the paths of the worktrees that there are records of, by repository. What nothing of
 // ours made is foreign.
 func (s *Store) All() (trees, foreign []string, err error) {
 	root := s.root()

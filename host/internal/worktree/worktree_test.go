@@ -80,7 +80,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// wantGone holds that nothing is left of a work tree, and that the repository is as it was.
+// wantGone holds that nothing is left of a worktree, and that the repository is as it was.
 func wantGone(t *testing.T, s *worktree.Store, tree *worktree.Tree) {
 	t.Helper()
 	all, foreign, err := s.All()
@@ -92,7 +92,7 @@ func wantGone(t *testing.T, s *worktree.Store, tree *worktree.Tree) {
 		t.Errorf("there are branches %q", branches)
 	}
 	if list := git(t, tree.Main, "worktree", "list", "--porcelain"); strings.Count(list, "worktree ") != 1 {
-		t.Errorf("there are work trees: %s", list)
+		t.Errorf("there are worktrees: %s", list)
 	}
 }
 
@@ -135,7 +135,7 @@ func FuzzName(f *testing.F) {
 	})
 }
 
-// TestMakeAndRemove makes one from a sub-directory and from a linked work tree, and removes it.
+// TestMakeAndRemove makes one from a sub-directory and from a linked worktree, and removes it.
 func TestMakeAndRemove(t *testing.T) {
 	t.Parallel()
 	main, s := repository(t), store(t)
@@ -272,7 +272,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestRefused refuses repositories in which a work tree would not work, and names that are taken.
+// TestRefused refuses repositories in which a worktree would not work, and names that are taken.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -294,11 +294,11 @@ func TestRefused(t *testing.T) {
 			must(t, os.Remove(filepath.Join(d, ".git", "HEAD")))
 			return d
 		}, "x", "no git repository"},
-		"another work tree": {func(t *testing.T) string {
+		"another worktree": {func(t *testing.T) string {
 			d := repository(t)
 			git(t, d, "config", "core.worktree", t.TempDir())
 			return d
-		}, "x", "work tree"},
+		}, "x", "worktree"},
 		"a submodule": {func(t *testing.T) string {
 			d, inner := repository(t), repository(t)
 			git(t, d, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner, "sub")
@@ -310,7 +310,7 @@ func TestRefused(t *testing.T) {
 			git(t, bare, "worktree", "add", "-q", linked)
 			return linked
 		}, "x", "is bare"},
-		"a bad name":         {repository, "..", "cannot be one of a work tree"},
+		"a bad name":         {repository, "..", "cannot be one of a worktree"},
 		"a branch":           {func(t *testing.T) string { d := repository(t); git(t, d, "branch", "worktree/x"); return d }, "x", "there is a branch worktree/x already"},
 		"another case":       {func(t *testing.T) string { d := repository(t); git(t, d, "branch", "worktree/X"); return d }, "x", "beside the branch worktree/X"},
 		"a branch below":     {func(t *testing.T) string { d := repository(t); git(t, d, "branch", "worktree/x/y"); return d }, "x", "beside the branch worktree/x/y"},
@@ -381,7 +381,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestNotes says what a work tree lacks.
+// TestNotes says what a worktree lacks.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	main, inner, s := repository(t), repository(t), store(t)
@@ -460,7 +460,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestBranchElsewhere keeps a branch that another work tree has.
+// TestBranchElsewhere keeps a branch that another worktree has.
 func TestBranchElsewhere(t *testing.T) {
 	t.Parallel()
 	main, s := repository(t), store(t)
@@ -469,7 +469,7 @@ func TestBranchElsewhere(t *testing.T) {
 	git(t, main, "checkout", "-q", tree.Branch)
 	remove(t, tree)
 	if got := git(t, main, "symbolic-ref", "--short", "HEAD"); got != tree.Branch || exists(tree.Path) {
-		t.Errorf("the main work tree is on %s", got)
+		t.Errorf("the main worktree is on %s", got)
 	}
 }
 
@@ -487,7 +487,7 @@ func TestLinksOut(t *testing.T) {
 	}
 }
 
-// TestPruneLeavesIt has git tidy up where it does not see the work tree.
+// TestPruneLeavesIt has git tidy up where it does not see the worktree.
 func TestPruneLeavesIt(t *testing.T) {
 	t.Parallel()
 	main, s := repository(t), store(t)

@@ -120,7 +120,7 @@
 //	interruptible  [Interruptible]: whether an interrupt would end all that runs
 //	message        [Message]: a hook's word to the person or, with a status, what the model or
 //	               a plugin (plugin) tells them, with the files that belong to it
-//	worktree       [Worktree]: the session has entered a work tree of git, or left it
+//	worktree       [Worktree]: the session has entered a worktree of git, or left it
 //	output         [Output]: the structured output that run --output-schema asks for; the last
 //	               one counts, and is in the turn's done line too
 //	done           [Done]: the last line of the turn

@@ -35,7 +35,7 @@ type Output struct {
 	From
 }
 
-// Worktree says that the session has entered a work tree of git, or left it.
+// Worktree says that the session has entered a worktree of git, or left it.
 type Worktree struct {
 	Head
 	About

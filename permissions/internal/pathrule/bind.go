@@ -13,7 +13,7 @@ type Places struct {
 	Home []string
 	// Start is where the session began and Cwd where it is now.
 	Start, Cwd []string
-	// Moved are the work tree that the session came from and the one that it works in now.
+	// Moved are the worktree that the session came from and the one that it works in now.
 	Moved Moved
 	// Fold makes deny and ask rules match whatever the case of letters.
 	Fold bool
@@ -71,7 +71,7 @@ func (pl *Places) patterns(r *Rule, write bool) []Pattern {
 		if moved {
 			out = append(out, New(in, rest, pl.Fold && !allow))
 		}
-		if !moved || !allow { // else it means the work tree that the session is in
+		if !moved || !allow { // else it means the worktree that the session is in
 			out = append(out, New(base, segs, pl.Fold && !allow))
 		}
 		// A deny that goes through a link binds what the link points at too.

@@ -7,17 +7,17 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
-// Moved says that a session works in another work tree of a repository than it began in. What
+// Moved says that a session works in another worktree of a repository than it began in. What
 // rules say of paths in the one holds for the same paths in the other: for deny and ask rules
 // beside what they say, and for relative allow rules in its place.
 type Moved struct {
-	// From are all names of the root of the work tree that the session came from; none where
+	// From are all names of the root of the worktree that the session came from; none where
 	// it has not moved. To is the root of the other one, where it really lies.
 	From []string
 	To   string
 }
 
-// follow returns what a pattern names in the other work tree: the pattern is bound to in and
+// follow returns what a pattern names in the other worktree: the pattern is bound to in and
 // rest there. Moved is false where it names nothing in the first one, and where it is one of
 // any depth in the whole file system, which holds in both anyway.
 func (m *Moved) follow(base string, segs []glob.Segment, fold bool) (in string, rest []glob.Segment, moved bool) {

@@ -3,6 +3,6 @@
 //
 // It keeps nothing. The session takes the output and tells the news; the settings are handed
 // in. What lies outside the session is an access like any other: a file that belongs to a
-// message is read, and a setting is a change of the settings file. A work tree of git lasts beyond
+// message is read, and a setting is a change of the settings file. A worktree of git lasts beyond
 // the session, which the access says.
 package self

@@ -8,7 +8,7 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// targetCwd is what of the session is used where it goes back from a work tree that stays.
+// targetCwd is what of the session is used where it goes back from a worktree that stays.
 const targetCwd = "working directory"
 
 // worktreePlan is one session.worktree.
@@ -33,9 +33,9 @@ func planWorktree(ctx context.Context, scope *capability.Scope, req abi.Request)
 	}
 	switch {
 	case scope.Worktrees == nil:
-		return nil, abi.Errorf(abi.CodeUnsupported, "there is no session here that could be in a work tree")
+		return nil, abi.Errorf(abi.CodeUnsupported, "there is no session here that could be in a worktree")
 	case scope.Stage != nil:
-		return nil, abi.Errorf(abi.CodeUnsupported, "the writes of this session are staged, and lie in no work tree; apply or discard them, and go on without --stage")
+		return nil, abi.Errorf(abi.CodeUnsupported, "the writes of this session are staged, and lie in no worktree; apply or discard them, and go on without --stage")
 	}
 	// Before the person is asked, as their answer could change nothing about it.
 	if err := scope.Worktrees.Check(ctx, args); err != nil {
@@ -44,7 +44,7 @@ func planWorktree(ctx context.Context, scope *capability.Scope, req abi.Request)
 	return &worktreePlan{target, scope, args}, noRehearsal(scope, req)
 }
 
-// Do enters the work tree or leaves it.
+// Do enters the worktree or leaves it.
 func (p *worktreePlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) {
 	ok, err := p.scope.Worktrees.Do(ctx, p.args)
 	if err != nil {
