@@ -9,14 +9,17 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 )
 
-// Aside is a line for what commands do beside their output: a commit that was made, a
-// background task that ended. It is empty for all else.
+// Aside is a line for what goes on beside calls: a commit that a command made, a background task
+// that ended, a scheduled prompt that came due. It is empty for all else.
 func Aside(e *host.Event) string {
 	switch {
 	case e.Kind == host.EventGit && e.Git != nil:
 		return safe(gitText(e.Git))
 	case e.Kind == host.EventTask && e.Task != nil && e.Task.Over():
 		return safe(taskText(e.Task))
+	case e.Kind == host.EventCron && e.Cron != nil:
+		first, _, _ := strings.Cut(e.Cron.Prompt, "\n")
+		return safe(fmt.Sprintf("scheduled prompt %s: %s", e.Cron.ID, excerpt(first)))
 	}
 	return ""
 }

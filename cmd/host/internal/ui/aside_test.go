@@ -25,6 +25,7 @@ func TestAside(t *testing.T) {
 		"background task b1 failed with exit status 3 after 2.0s: make all": {Kind: host.EventTask, Task: &capability.TaskInfo{
 			ID: "b1", State: abi.TaskFailed, Exit: &failed, Title: "make all", Began: began, Ended: began.Add(2 * time.Second),
 		}},
+		`scheduled prompt c1: look \x1b[2Kat it`: {Kind: host.EventCron, Cron: &capability.DuePrompt{ID: "c1", Prompt: "look \x1b[2Kat it\nand more"}},
 		"": {Kind: host.EventTask, Task: &capability.TaskInfo{ID: "b1", State: abi.TaskRunning, Began: began}},
 	} {
 		if got := Aside(&e); got != want {
