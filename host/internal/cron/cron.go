@@ -138,10 +138,28 @@ func (c *Cron) stir() {
 
 // create makes a job for an agent.
 func (j *Jobs) create(ctx context.Context, args *abi.CronArgs, by *permissions.Caller) (made *job, notes []string, err error) {
-	if made, err = j.new(args, by); err != nil {
+	made, others, notes, err := j.planned(args, by)
+	if err != nil {
 		return nil, nil, err
 	}
 	defer j.cron.stir()
+	if made.durable {
+		notes, err = j.cron.options.Store.add(ctx, made, func(durable int) error { return room(others + durable) })
+		return made, notes, err
+	}
+	kept := *made
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.list = append(j.list, &kept)
+	return made, notes, nil
+}
+
+// planned is the job that a call asks for, which is not kept yet, and how many there are that are
+// not durable.
+func (j *Jobs) planned(args *abi.CronArgs, by *permissions.Caller) (made *job, others int, notes []string, err error) {
+	if made, err = j.new(args, by); err != nil {
+		return nil, 0, nil, err
+	}
 	all := *by
 	all.Agent = permissions.MainAgent // who knows the jobs of the others
 	known, notes, err := j.known(&all)
@@ -151,18 +169,8 @@ func (j *Jobs) create(ctx context.Context, args *abi.CronArgs, by *permissions.C
 	if err == nil {
 		err = room(len(known))
 	}
-	switch {
-	case err != nil:
-	case made.durable:
-		others := len(slices.DeleteFunc(known, func(k *job) bool { return k.durable }))
-		notes, err = j.cron.options.Store.add(ctx, made, func(durable int) error { return room(others + durable) })
-	default:
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		kept := *made
-		j.list = append(j.list, &kept)
-	}
-	return made, notes, err
+	others = len(slices.DeleteFunc(known, func(k *job) bool { return k.durable }))
+	return made, others, notes, err
 }
 
 // new makes the job that a call asks for, without keeping it.

@@ -429,6 +429,9 @@ func TestLimit(t *testing.T) {
 			t.Fatal(i, err)
 		}
 	}
+	if _, err := d.jobs.For(mainAgent).Check(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 9 * * *", Prompt: "x"}); abi.CodeOf(err) != abi.CodeLimit {
+		t.Errorf("a person would be asked: %v", err)
+	}
 	for _, durable := range []bool{true, false} {
 		if err := add(d.jobs.For(mainAgent), durable); abi.CodeOf(err) != abi.CodeLimit || !strings.Contains(err.Error(), "there are 50") {
 			t.Errorf("durable %t: %v", durable, err)

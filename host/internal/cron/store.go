@@ -237,7 +237,9 @@ func (s *Store) add(ctx context.Context, j *job, room func(durable int) error) (
 		}
 		if err == nil {
 			s.at("before it is made")
-			err = s.write(j)
+			if err = s.write(j); err != nil {
+				err = fmt.Errorf("%w; no job was made", err)
+			}
 			s.at("after it is made")
 		}
 		return err
@@ -335,7 +337,8 @@ func (t *taken) told(ctx context.Context) error {
 			return err
 		}
 		if t.job.Fired.Last {
-			return errors.Join(t.remove(j.ID), os.Remove(t.path(j.ID, takenSuffix)))
+			_ = os.Remove(t.path(j.ID, takenSuffix)) // one that stays does no harm
+			return t.remove(j.ID)
 		}
 		j.Fired = nil
 		return t.write(j)

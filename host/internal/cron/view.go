@@ -30,7 +30,7 @@ const nextShown = 3
 func (v view) Check(_ context.Context, args *abi.CronArgs) (string, error) {
 	switch args.Do {
 	case abi.CronCreate:
-		made, err := v.new(args, &v.by)
+		made, _, _, err := v.planned(args, &v.by)
 		if err != nil {
 			return "", err
 		}
