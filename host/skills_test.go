@@ -378,6 +378,29 @@ func TestSkillsOfPrograms(t *testing.T) {
 	}
 }
 
+// TestSkillRulesBindOtherTools that load skills: an embedder's own.
+func TestSkillRulesBindOtherTools(t *testing.T) {
+	t.Parallel()
+	o, _ := skilled(t)
+	var got error
+	loads := echo("Loads")
+	loads.Run = func(ctx context.Context, c *host.Call) (abi.ToolResult, error) {
+		answer, err := c.Do(ctx, abi.Request{Name: abi.CapSessionSkill, Args: c.Input})
+		if got = err; err == nil {
+			err = answer.Close()
+		}
+		return text("done"), err
+	}
+	o.Tools, o.Permissions.Rules = []host.NativeTool{loads}, rules("Skill(pdf)", "", "Loads")
+	s := session(t, open(t, o), host.SessionOptions{})
+	for input, code := range map[string]abi.Code{`{"skill":"git:commit"}`: "", `{"skill":"pdf"}`: abi.CodeNotFound} {
+		one(t, s, "Loads", input)
+		if (got != nil) != (code != "") || got != nil && abi.CodeOf(got) != code {
+			t.Errorf("%s: %v", input, got)
+		}
+	}
+}
+
 // TestSkillsInAStage are loaded as elsewhere: that changes nothing.
 func TestSkillsInAStage(t *testing.T) {
 	t.Parallel()

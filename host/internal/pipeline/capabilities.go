@@ -80,7 +80,7 @@ func (g *world) placed(commands *commands.Shell) capability.Scope {
 		Cwd: g.view.Cwd, Report: unheard, Tell: g.tell.News, Tools: c.turn.Catalog(),
 		Call:  c.identity(),
 		Files: &c.files, Person: asker{g}, Lists: g.lists(), Cron: g.cron(),
-		Output: c.session().Output, Settings: c.session().Settings, Unheard: c.session().Unheard, Skills: c.turn.Catalog().Skills(c.tool.Contract()),
+		Output: c.session().Output, Settings: c.session().Settings, Unheard: c.session().Unheard, Skills: c.turn.Catalog().Skills(),
 		PlanMode: rules.PlanMode{State: c.session().Rules}, PlanFile: planFile{g}, Worktrees: worktrees{g},
 	}
 	c.session().Storage.Provide(&scope)

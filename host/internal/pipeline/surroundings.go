@@ -112,8 +112,8 @@ type Catalog interface {
 	// Find returns the tool with a name or alias. A call that the model makes must also
 	// know how to call it.
 	Find(name string, byModel bool) (tool.Tool, error)
-	// Skills are those that a tool with this contract may load; nil is none.
-	Skills(contract *abi.Tool) capability.Skills
+	// Skills are those that the session's model may load; nil is none.
+	Skills() capability.Skills
 	// Unloaded adds to an error in an input how to load the tool's definition, where the
 	// model may lack it.
 	Unloaded(contract *abi.Tool, err error) error

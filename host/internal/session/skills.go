@@ -15,21 +15,28 @@ import (
 // skillsBudget bounds what the description of the tool that loads skills says of them, in characters.
 const skillsBudget = 7500
 
+// The tool that loads skills, whose rules name them, and its alias.
+const (
+	skillTool  = "Skill"
+	skillAlias = "SlashCommand"
+)
+
 // loadsSkills reports whether a tool is the built-in one that loads skills.
 func loadsSkills(t tool.Tool) bool {
 	_, loads := t.Declares(abi.CapSessionSkill)
 	return loads && tool.BuiltIn(t)
 }
 
-// mayLoad returns a function that reports whether no rule keeps a skill from the model.
-func mayLoad(p *permissions.Policy, contract *abi.Tool) func(*skills.Skill) bool {
+// mayLoad returns a function that reports whether no rule keeps a skill from the model, whichever
+// tool loads it.
+func mayLoad(p *permissions.Policy) func(*skills.Skill) bool {
 	return func(s *skills.Skill) bool {
 		if s.Server != "" && !p.OfferedFrom(permissions.Origin{Server: s.Server, Tool: s.Own}, s.Name) {
 			return false
 		}
 		for _, name := range []string{s.Name, s.Qualified()} {
 			input, _ := json.Marshal(abi.SkillArgs{Skill: name}) // texts: it cannot fail
-			if !p.OfferedWith(contract.Name, input, contract.Aliases...) {
+			if !p.OfferedWith(skillTool, input, skillAlias) {
 				return false
 			}
 		}
@@ -39,7 +46,7 @@ func mayLoad(p *permissions.Policy, contract *abi.Tool) func(*skills.Skill) bool
 
 // refusesSkills says why the tool that loads skills is not offered, or returns nil.
 func (s *Tools) refusesSkills(set *skills.Set, p *permissions.Policy, t tool.Tool) error {
-	if !loadsSkills(t) || len(set.Listed(mayLoad(p, t.Contract()))) > 0 {
+	if !loadsSkills(t) || len(set.Listed(mayLoad(p))) > 0 {
 		return nil
 	}
 	return abi.Errorf(abi.CodeDisabled, "there is no skill here that a model may load; toolquay skills says where they are looked for")
@@ -50,7 +57,7 @@ func (s *Tools) asOffered(set *skills.Set, p *permissions.Policy, t tool.Tool) t
 	if !loadsSkills(t) {
 		return s.shaped(t)
 	}
-	list := "\n\nSkills:\n" + skills.Describe(set.Listed(mayLoad(p, t.Contract())), skillsBudget)
+	list := "\n\nSkills:\n" + skills.Describe(set.Listed(mayLoad(p)), skillsBudget)
 	return tool.NewDescribed(t, list, func(input json.RawMessage) (json.RawMessage, error) { return canonicalSkill(set, input) })
 }
 
@@ -88,24 +95,21 @@ func isShaped(t tool.Tool) bool {
 }
 
 // sessionSkills are the skills of a session as a turn finds them.
-type sessionSkills struct {
-	*catalog
-	contract *abi.Tool // of the tool that loads them
-}
+type sessionSkills struct{ *catalog }
 
 // Skills implements [pipeline.Catalog].
-func (c *catalog) Skills(contract *abi.Tool) capability.Skills {
+func (c *catalog) Skills() capability.Skills {
 	if c.set.Skills == nil {
 		return nil
 	}
-	return sessionSkills{c, contract}
+	return sessionSkills{c}
 }
 
 func (s sessionSkills) policy() *permissions.Policy { return s.session.Rules.View().Policy }
 
 // Find implements [capability.Skills].
 func (s sessionSkills) Find(name string) (capability.Skill, error) {
-	skill, err := s.set.Skills.Find(name, mayLoad(s.policy(), s.contract))
+	skill, err := s.set.Skills.Find(name, mayLoad(s.policy()))
 	if err != nil {
 		return nil, err
 	}

@@ -150,27 +150,31 @@ func Files(sources []Source) []string {
 		if s.FS != nil {
 			continue
 		}
-		dirs := []string{s.path(skillsDir), s.path(commandDir)}
+		folder := s.path(skillsDir)
 		if s.Flat {
-			dirs = []string{s.Dir}
+			folder = s.Dir
 		}
-		for _, dir := range dirs {
-			files = append(append(files, dir), foldersIn(dir)...)
+		files = append(append(files, folder), foldersIn(folder, 1)...)
+		if !s.Flat {
+			files = append(append(files, s.path(commandDir)), foldersIn(s.path(commandDir), maxNested)...)
 		}
 	}
 	return files
 }
 
-// foldersIn are the directories in one, links among them.
-func foldersIn(dir string) (folders []string) {
+// foldersIn are the directories in one, so deep, links among them; at most [maxSkills].
+func foldersIn(dir string, deep int) (folders []string) {
 	p := &place{Source: &Source{Dir: dir}, fsys: anywhere(dir)}
 	names, _ := p.entries(".") // it comes to be listed when it is there
 	for _, name := range names {
-		if len(folders) == maxSkills {
+		if len(folders) >= maxSkills {
 			break
 		}
 		if info, err := p.peek(name); err == nil && info.IsDir() {
 			folders = append(folders, filepath.Join(dir, name))
+			if deep > 1 {
+				folders = append(folders, foldersIn(filepath.Join(dir, name), deep-1)...)
+			}
 		}
 	}
 	return folders

@@ -3,6 +3,7 @@ package skills
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -10,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/toolquay/toolquay/internal/lazyregexp"
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 // matter is what the front matter of a file says.
@@ -160,6 +162,12 @@ func (m *matter) allow(value *yaml.Node, line int) {
 			continue
 		}
 		m.tools = append(m.tools, splitRules(item.Value)...)
+	}
+	if n := len(m.tools); n > 0 {
+		m.tools = slices.DeleteFunc(m.tools, func(rule string) bool { return visible.Line(rule) != rule })
+		if len(m.tools) < n {
+			m.warn(line, "proposals of allowed-tools with characters that do not show are left out")
+		}
 	}
 	for i, rule := range m.tools {
 		if i >= maxTools || len(rule) > maxTool {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/stricttoml"
@@ -182,14 +183,17 @@ func (s *Set) Listed(passes func(*Skill) bool) []*Skill {
 // Canonical parts what a model wrote as a skill's name, such as "/pdf report.pdf", and returns the name
 // that it is listed by. What calls no skill stays as it is.
 func (s *Set) Canonical(written string) (name, args string) {
-	name, args, _ = strings.Cut(strings.TrimSpace(written), " ")
+	name = strings.TrimSpace(written)
+	if i := strings.IndexFunc(name, unicode.IsSpace); i > 0 {
+		name, args = name[:i], strings.TrimSpace(name[i:])
+	}
 	name = strings.TrimPrefix(name, "/")
 	if s != nil {
 		if skill := s.found().names[name]; skill != nil {
 			name = skill.Name
 		}
 	}
-	return name, strings.TrimSpace(args)
+	return name, args
 }
 
 // Find returns the skill that a model calls by a name, of those that pass. The error is of

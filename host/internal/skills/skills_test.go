@@ -103,6 +103,7 @@ func TestFormat(t *testing.T) {
 		"a key twice":                   {text: "---\nname: pdf\ndescription: a\ndescription: b\n---\nx", name: "pdf", description: "a", body: "x\n", faults: []string{`line 4: "description" is there twice`}},
 		"metadata that is a text":       {text: "---\nname: pdf\ndescription: d\nmetadata: x\n---\nx", name: "pdf", description: "d", body: "x\n", faults: []string{"line 4: metadata must be"}},
 		"too many tools":                {text: "---\nname: pdf\ndescription: d\nallowed-tools: " + strings.Repeat("Read ", 51) + "\n---\nx", name: "pdf", description: "d", tools: slices.Repeat([]string{"Read"}, 50), body: "x\n", faults: []string{"line 4: allowed-tools has more than 50"}},
+		"tools that do not show":        {text: "---\nname: pdf\ndescription: d\nallowed-tools: [\"Bash(a\\nb)\", \"Bash(\\e[2J)\", \"Bash(\\u202e)\", Read]\n---\nx", name: "pdf", description: "d", tools: []string{"Read"}, body: "x\n", faults: []string{"line 4: proposals of allowed-tools with characters that do not show"}},
 		"aliases":                       {text: "---\nname: &n pdf\ndescription: *n\n---\nx", name: "pdf", description: "x", body: "x\n", faults: []string{"line 3: description must be a text", "line 3: it has no description"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -394,7 +395,7 @@ func TestCanonical(t *testing.T) {
 	t.Parallel()
 	set := skills.Load(user(write(t, t.TempDir(), map[string]string{"commands/x.md": "x"})), nil)
 	for written, want := range map[string][2]string{
-		"x": {"x", ""}, "/x": {"x", ""}, " /x  a b ": {"x", "a b"}, "user:x": {"x", ""}, "y z": {"y", "z"}, "": {"", ""}, "/": {"", ""},
+		"x": {"x", ""}, "/x": {"x", ""}, " /x  a b ": {"x", "a b"}, "/x\n a\nb": {"x", "a\nb"}, "user:x": {"x", ""}, "y z": {"y", "z"}, "": {"", ""}, "/": {"", ""},
 	} {
 		if name, args := set.Canonical(written); name != want[0] || args != want[1] {
 			t.Errorf("%q is %q with %q, want %q", written, name, args, want)
@@ -434,9 +435,9 @@ func TestCheck(t *testing.T) {
 // TestFiles lists what is to be followed.
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	dir := write(t, t.TempDir(), map[string]string{"skills/pdf/SKILL.md": "-", "commands/git/c.md": "-"})
+	dir := write(t, t.TempDir(), map[string]string{"skills/pdf/SKILL.md": "-", "commands/git/deep/c.md": "-"})
 	got := skills.Files([]skills.Source{{Dir: dir, Watched: []string{"trust.json"}}, {Dir: filepath.Join(dir, "skills"), Flat: true}, {FS: fstest.MapFS{}}})
-	want := []string{"trust.json", dir + "/skills", dir + "/skills/pdf", dir + "/commands", dir + "/commands/git", dir + "/skills", dir + "/skills/pdf"}
+	want := []string{"trust.json", dir + "/skills", dir + "/skills/pdf", dir + "/commands", dir + "/commands/git", dir + "/commands/git/deep", dir + "/skills", dir + "/skills/pdf"}
 	for i := range want {
 		want[i] = filepath.FromSlash(want[i])
 	}
