@@ -224,9 +224,7 @@ func (c *call) outcome() (*mcp.CallToolResult, error) {
 	if c.lacking != nil {
 		return nil, c.lacking
 	}
-	out := resultOf(c.result, &c.session.store)
-	c.session.due.add(out)
-	return out, nil
+	return resultOf(c.session.due.behind(*c.result), &c.session.store), nil
 }
 
 func (c *call) attach(at *attachment) {

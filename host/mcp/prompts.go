@@ -3,11 +3,11 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
 )
@@ -48,8 +48,9 @@ func (d *duePrompts) follow(ctx context.Context, session *host.Session) {
 	}
 }
 
-// add puts those that wait behind a result.
-func (d *duePrompts) add(r *mcp.CallToolResult) {
+// behind is a result with those that wait behind it: in its text, and with that in its structured
+// content, as some clients show nothing else.
+func (d *duePrompts) behind(r abi.ToolResult) *abi.ToolResult {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	size, n := 0, 0
@@ -58,10 +59,11 @@ func (d *duePrompts) add(r *mcp.CallToolResult) {
 		if size += len(p.Prompt); n > 0 && size > maxDue {
 			break
 		}
-		r.Content = append(r.Content, &mcp.TextContent{Text: p.text()})
+		r.Content = append(slices.Clip(r.Content), abi.TextBlock(p.text()))
 		close(p.gone)
 	}
 	d.list = d.list[n:]
+	return &r
 }
 
 // forget drops those of a session that has ended.

@@ -37,7 +37,14 @@ func TestDuePrompts(t *testing.T) {
 			c := w.connect(scheduling(t, clock, t.TempDir()), nil)
 			gives(t, c, "CronCreate", `{"cron":"* * * * *","prompt":"look at it"}`, `"humanSchedule":"Every minute"`)
 			clock.Advance(8 * 24 * time.Hour)
-			stir := func() string { return textOf(result(t, c, "CronCreate", `{"cron":"0 0 * * *","prompt":"other"}`)) }
+			stir := func() string {
+				r := result(t, c, "CronCreate", `{"cron":"0 0 * * *","prompt":"other"}`)
+				structured, _ := r.StructuredContent.(map[string]any)
+				if text, _ := structured["text"].(string); strings.Contains(textOf(r), "look at it") != strings.Contains(text, "look at it") {
+					t.Errorf("structured is %v", structured)
+				}
+				return textOf(r)
+			}
 			text := ""
 			for end := time.Now().Add(testenv.Patience); !strings.Contains(text, "look at it") && time.Now().Before(end); {
 				text = stir() // which has the clock looked at, too
