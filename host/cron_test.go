@@ -14,7 +14,6 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/hosttest"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -24,7 +23,7 @@ const (
 )
 
 // scheduling is a host with a clock, whose durable prompts lie in a directory.
-func scheduling(t *testing.T, clock *hosttest.Clock, dir string, more ...func(*host.Options)) *host.Host {
+func scheduling(t *testing.T, clock *setClock, dir string, more ...func(*host.Options)) *host.Host {
 	o := host.Options{
 		Builtins: true, Plugins: host.PluginOptions{Clock: clock.Now}, Paths: host.PathOptions{Project: "/project"},
 		Storage: host.StorageOptions{Cron: filepath.Join(dir, "cron")},
@@ -35,7 +34,17 @@ func scheduling(t *testing.T, clock *hosttest.Clock, dir string, more ...func(*h
 	return open(t, o)
 }
 
-func noonClock() *hosttest.Clock { return hosttest.NewClock(time.Date(2026, 6, 1, 12, 0, 0, 0, time.Local)) }
+// setClock is a clock that stands until it is set.
+type setClock struct{ seconds atomic.Int64 }
+
+func noonClock() *setClock {
+	c := new(setClock)
+	c.seconds.Store(time.Date(2026, 6, 1, 12, 0, 0, 0, time.Local).Unix())
+	return c
+}
+
+func (c *setClock) Now() time.Time          { return time.Unix(c.seconds.Load(), 0) }
+func (c *setClock) Advance(d time.Duration) { c.seconds.Add(int64(d / time.Second)) }
 
 // What each mode says to changing the schedule; looking at it is free in all.
 func TestCronInEveryMode(t *testing.T) {

@@ -4,18 +4,30 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/host/hosttest"
 	"github.com/toolquay/toolquay/host/mcp"
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
 
+// setClock is a clock that stands until it is set.
+type setClock struct{ seconds atomic.Int64 }
+
+func noonClock() *setClock {
+	c := new(setClock)
+	c.seconds.Store(time.Date(2026, 6, 1, 12, 0, 0, 0, time.Local).Unix())
+	return c
+}
+
+func (c *setClock) Now() time.Time          { return time.Unix(c.seconds.Load(), 0) }
+func (c *setClock) Advance(d time.Duration) { c.seconds.Add(int64(d / time.Second)) }
+
 // scheduling serves a host with a clock, in whose sessions nobody is asked.
-func scheduling(t *testing.T, clock *hosttest.Clock, dir string) *served {
+func scheduling(t *testing.T, clock *setClock, dir string) *served {
 	var s *served
 	s = serve(t, func(m *mcp.Options, o *host.Options) {
 		o.Plugins.Clock, o.Storage.Cron, o.Paths.Project = clock.Now, filepath.Join(dir, "cron"), "/project"
@@ -33,7 +45,7 @@ func TestDuePrompts(t *testing.T) {
 	for _, w := range everyWay() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			clock := hosttest.NewClock(time.Date(2026, 6, 1, 12, 0, 0, 0, time.Local))
+			clock := noonClock()
 			c := w.connect(scheduling(t, clock, t.TempDir()), nil)
 			gives(t, c, "CronCreate", `{"cron":"* * * * *","prompt":"look at it"}`, `"humanSchedule":"Every minute"`)
 			clock.Advance(8 * 24 * time.Hour)
@@ -62,7 +74,7 @@ func TestDuePrompts(t *testing.T) {
 // A durable prompt that a client never got is told by the next server.
 func TestDuePromptOfNobody(t *testing.T) {
 	t.Parallel()
-	dir, clock := t.TempDir(), hosttest.NewClock(time.Date(2026, 6, 1, 12, 0, 0, 0, time.Local))
+	dir, clock := t.TempDir(), noonClock()
 	first := scheduling(t, clock, dir)
 	c := first.pipe(nil, revisions[0])
 	gives(t, c, "CronCreate", `{"cron":"* * * * *","prompt":"look at it","durable":true}`, `"durable":true`)
