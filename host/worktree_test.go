@@ -314,3 +314,44 @@ func TestWorktreeOffered(t *testing.T) {
 		t.Error("strangers can have worktrees made")
 	}
 }
+
+// TestWorktreeMadeByHook works in a directory that a hook made, where there is no repository. That
+// opens no place of the host's own.
+func TestWorktreeMadeByHook(t *testing.T) {
+	t.Parallel()
+	var made string
+	var told []host.HookInput
+	answer := func(_ context.Context, in host.HookInput) (host.HookOutput, error) {
+		told = append(told, in)
+		if in.Event == host.WorktreeRemoved {
+			return host.HookOutput{}, os.RemoveAll(in.Worktree.Path)
+		}
+		return host.HookOutput{Worktree: made}, nil
+	}
+	hooks, err := host.CompileHooks([]host.Hook{{Event: host.WorktreeCreated, Func: answer}, {Event: host.WorktreeRemoved, Func: answer}}, host.HookOptions{})
+	must(t, err)
+	h, _ := withTree(t, func(o *host.Options) { o.Permissions.Hooks = hooks })
+	dir := files(t, map[string]string{"a.txt": "one\n"})
+	made, err = filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	s := session(t, h.Host, host.SessionOptions{Cwd: dir, Mode: permissions.ModeAcceptEdits})
+	r := call(t, s, "EnterWorktree", `{"name":"x"}`)
+	if got := fields(t, r); got["worktreePath"] != made || got["worktreeBranch"] != nil || s.Cwd() != made {
+		t.Fatalf("it entered %v", got)
+	}
+	call(t, s, "Write", `{"file_path":"b.txt","content":""}`)
+	if r, _ := one(t, s, "ExitWorktree", `{"action":"remove"}`); !r.IsError || !strings.Contains(r.Text(), "a hook made it") {
+		t.Errorf("removed: %s", r.Text())
+	}
+	call(t, s, "ExitWorktree", `{"action":"remove","discard_changes":true}`)
+	if _, err := os.Lstat(made); err == nil || s.Cwd() == made || len(told) != 2 || told[0].Worktree.Path != "" || told[1].Worktree.Path != made {
+		t.Errorf("in %s, hooks were told %d times", s.Cwd(), len(told))
+	}
+	made = filepath.Join(h.home, "state/worktrees")
+	must(t, os.MkdirAll(made, 0o700))
+	must(t, os.WriteFile(filepath.Join(made, "secret"), []byte("hunter2"), 0o600))
+	call(t, s, "EnterWorktree", `{}`)
+	if r, _ := one(t, s, "Read", `{"file_path":"secret"}`); !r.IsError {
+		t.Errorf("the host's own place is open: %s", r.Text())
+	}
+}

@@ -49,7 +49,7 @@ func newGuards(s *Setup) protected.Paths {
 		host[i] = dir.forms()
 	}
 	all := protected.Paths{Index: protected.New(s.Home.forms(), s.Sessions.forms(), host), Session: slashed(s.SessionFolder)}
-	if s.Worktree.Main.Path != "" {
+	if s.Worktree.Own {
 		all.Open(slashed(s.Cwd))
 	}
 	return all

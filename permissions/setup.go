@@ -61,9 +61,8 @@ type Layout struct {
 	// Cwd is where the session begins: the first working directory, and what
 	// relative patterns are relative to.
 	Cwd Dir
-	// Worktree, where its Main is set, says that Cwd is the root of a worktree that the host
-	// made for the session, in a place of the host's own. There the session may work although
-	// the place is protected.
+	// Worktree, where its Main is set, says that Cwd is the root of a worktree that was made for
+	// the session.
 	Worktree Worktree
 	// Additional are further working directories.
 	Additional []Dir
@@ -95,6 +94,9 @@ type Worktree struct {
 	// Start is where the session began, in Main. Rules with relative patterns are about this
 	// directory; allow rules, and those of a project in Main, about its twin in [Layout.Cwd].
 	Start Dir
+	// Own says that Cwd lies in a place of the host's own, where the session may work although
+	// the place is protected.
+	Own bool
 }
 
 // FoldsCase reports whether file systems of this platform commonly take names

@@ -16,7 +16,7 @@ func movedTo(t *testing.T, mode permissions.Mode, deny, allow []string) *permiss
 		Mode: mode,
 		Layout: permissions.Layout{
 			Cwd: dir("/home/u/.local/state/toolquay/worktrees/k/w"), Home: dir("/home/u"), ProjectRoot: dir("/ws/proj"),
-			Worktree:    permissions.Worktree{Main: permissions.Dir{Path: "/ws/proj", Real: "/data/proj"}, Start: dir("/ws/proj/sub")},
+			Worktree:    permissions.Worktree{Main: permissions.Dir{Path: "/ws/proj", Real: "/data/proj"}, Start: dir("/ws/proj/sub"), Own: true},
 			HostFolders: []permissions.Dir{dir("/home/u/.local/state/toolquay")},
 			Sessions:    dir("/home/u/.local/state/toolquay/sessions"),
 		},

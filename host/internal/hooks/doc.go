@@ -50,7 +50,8 @@
 //	    "permissionDecision": "allow|ask|deny", "permissionDecisionReason": "...",
 //	    "updatedInput": {...},                   before the call
 //	    "updatedOutput": "..." or [blocks],      after it
-//	    "additionalContext": "..."               for the model
+//	    "additionalContext": "...",              for the model
+//	    "worktreePath": "..."                    at WorktreeCreated, see below
 //	  }
 //	}
 //
@@ -58,6 +59,10 @@
 // failure refuse that a task comes to be, or is completed. There is nothing to ask and
 // nothing to rewrite. So it is at WorktreeCreated, where a no removes the worktree that was
 // made, and at WorktreeRemoved, where it comes too late and the model is told.
+//
+// Where there is no git repository, WorktreeCreated comes with an empty worktree_path: a hook that
+// answers with a worktreePath has made the directory that the session works in, and one of
+// WorktreeRemoved is to remove it.
 //
 // Of two decisions in one answer the stricter counts. Keys that are not known are
 // ignored. What is known must be right: text that is not JSON, a duplicate key, a

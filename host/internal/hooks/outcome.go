@@ -29,6 +29,8 @@ type Outcome struct {
 	// call, is what hooks have against it, for the model too.
 	Contexts []string
 	Feedback []string
+	// Worktree is the directory that a hook made at WorktreeCreated; empty is none.
+	Worktree string
 	// Stop says that the loop ends after this call.
 	Stop       bool
 	StopReason string
@@ -148,6 +150,12 @@ func (o *Outcome) add(a *answer) {
 			o.Messages = append(o.Messages, fmt.Sprintf("%s: it replaced the output of another hook", a.hook))
 		}
 		o.UpdatedOutput = out.UpdatedOutput
+	}
+	if out.Worktree != "" {
+		if o.Worktree != "" && o.Worktree != out.Worktree {
+			o.Feedback = append(o.Feedback, fmt.Sprintf("%s: it made %s, and another hook made %s", a.hook, out.Worktree, o.Worktree))
+		}
+		o.Worktree = out.Worktree
 	}
 	if out.Verdict == permissions.Deny && a.record.Event != PreToolUse {
 		o.Feedback = append(o.Feedback, fmt.Sprintf("%s: %s", a.hook, cmp.Or(out.Reason, noReason)))

@@ -23,6 +23,9 @@ type Output struct {
 	// UpdatedOutput, after the call, replaces what the model is shown of it. Empty
 	// and not nil leaves nothing.
 	UpdatedOutput []abi.Block
+	// Worktree, at WorktreeCreated where there is no repository, is the directory that the hook
+	// made, absolute.
+	Worktree string
 	// Context is added to what the model is told.
 	Context string
 	// Stop ends the loop after this call, with a reason for the user.
@@ -42,6 +45,9 @@ func (o *Output) settle(e Event) error {
 	}
 	for _, text := range []*string{&o.Reason, &o.Context, &o.StopReason, &o.Message} {
 		*text = clean(*text)
+	}
+	if o.Worktree != "" && e != WorktreeCreated {
+		return fmt.Errorf("worktreePath has no meaning at %s", e)
 	}
 	if e == PreToolUse {
 		return o.settleInput()

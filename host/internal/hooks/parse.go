@@ -17,7 +17,7 @@ var (
 	topKeys      = []string{"continue", "stopReason", "systemMessage", "decision", "reason", specificKey}
 	specificKeys = []string{
 		"hookEventName", "permissionDecision", "permissionDecisionReason",
-		"updatedInput", "updatedOutput", "additionalContext",
+		"updatedInput", "updatedOutput", "additionalContext", "worktreePath",
 	}
 )
 
@@ -45,6 +45,7 @@ func parse(e Event, stdout []byte) (Output, error) {
 		StopReason:   top.text("stopReason"),
 		Message:      top.text("systemMessage"),
 		Context:      specific.text("additionalContext"),
+		Worktree:     specific.text("worktreePath"),
 		UpdatedInput: specific.keys["updatedInput"],
 	}
 	o.decide(top.verdict("decision", shortDecisions), top.text("reason"))

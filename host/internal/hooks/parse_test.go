@@ -63,6 +63,7 @@ func TestAnswers(t *testing.T) {
 			PostToolUse, `{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedOutput":"new"}}`,
 			Output{UpdatedOutput: []abi.Block{abi.TextBlock("new")}},
 		},
+		{WorktreeCreated, `{"hookSpecificOutput":{"worktreePath":"/x"}}`, Output{Worktree: "/x"}},
 		{PostToolUse, `{"hookSpecificOutput":{"updatedOutput":""}}`, Output{UpdatedOutput: []abi.Block{}}},
 		{PostToolUse, `{"hookSpecificOutput":{"updatedOutput":[]}}`, Output{UpdatedOutput: []abi.Block{}}},
 		{

@@ -39,6 +39,7 @@ func TestTasks(t *testing.T) {
 		}, "it ran longer than its limit of 1ms"},
 		"rewritten input":  {answers(hooks.Output{UpdatedInput: []byte("{}")}, nil), "updatedInput has no meaning at TaskCreated"},
 		"rewritten output": {answers(hooks.Output{UpdatedOutput: []abi.Block{abi.TextBlock("x")}}, nil), "updatedOutput has no meaning at TaskCreated"},
+		"a worktree":       {answers(hooks.Output{Worktree: "/x"}, nil), "worktreePath has no meaning at TaskCreated"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

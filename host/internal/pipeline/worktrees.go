@@ -26,13 +26,13 @@ func (w worktrees) Check(ctx context.Context, args abi.WorktreeArgs) error {
 func (w worktrees) Do(ctx context.Context, args abi.WorktreeArgs) (ok abi.WorktreeOK, err error) {
 	news := capability.WorktreeNews{Change: capability.WorktreeEntered}
 	if args.Do == abi.WorktreeEnter {
-		ok, err = w.session().Worktree.Enter(ctx, args.Name, func(made worktree.Record) error {
-			return w.hooks(ctx, hooks.WorktreeCreated, &made)
-		})
+		ask := func(made worktree.Record) (string, error) { return w.hooks(ctx, hooks.WorktreeCreated, &made) }
+		created := func(made worktree.Record) error { _, err := ask(made); return err }
+		ok, err = w.session().Worktree.Enter(ctx, args.Name, worktree.Hooks{Created: created, Make: ask})
 	} else {
 		news.Change = map[string]string{abi.WorktreeKeep: capability.WorktreeKept, abi.WorktreeRemove: capability.WorktreeRemoved}[args.Do]
 		ok, err = w.session().Worktree.Leave(ctx, args, func(gone worktree.Record) {
-			_ = w.hooks(ctx, hooks.WorktreeRemoved, &gone) // it is gone, whatever they have against it
+			_, _ = w.hooks(ctx, hooks.WorktreeRemoved, &gone) // it is gone, whatever they have against it
 		})
 	}
 	if err != nil {
@@ -46,25 +46,26 @@ func (w worktrees) Do(ctx context.Context, args abi.WorktreeArgs) (ok abi.Worktr
 	return ok, nil
 }
 
-// hooks runs the hooks of an event about a worktree. The error is what they have against it.
-func (w worktrees) hooks(ctx context.Context, e hooks.Event, about *worktree.Record) error {
+// hooks runs the hooks of an event about a worktree, and returns the directory that one of them
+// made. The error is what they have against it.
+func (w worktrees) hooks(ctx context.Context, e hooks.Event, about *worktree.Record) (made string, err error) {
 	set, contract := w.view.Settings.Hooks, w.tool.Contract()
 	if !set.For(e, contract.Name, contract.Aliases) {
-		return nil
+		return "", nil
 	}
 	in := w.hookInput()
 	in.Worktree = &hooks.Worktree{Name: about.Name, Path: about.Path, Branch: about.Branch, Main: about.Main}
 	o := set.During(ctx, e, in)
 	if ctx.Err() != nil && e == hooks.WorktreeCreated {
-		return gate.Cancelled(ctx)
+		return "", gate.Cancelled(ctx)
 	}
 	w.core.toldBy(&o)
 	if len(o.Feedback) == 0 {
-		return nil
+		return o.Worktree, nil
 	}
 	why := strings.Join(o.Feedback, "; ")
 	if e == hooks.WorktreeRemoved {
 		w.core.remarks.put("A " + string(e) + " hook failed: " + why)
 	}
-	return abi.Errorf(abi.CodeDenied, "the worktree was not made, as a %s hook refused it: %s", e, why)
+	return "", abi.Errorf(abi.CodeDenied, "the worktree was not made, as a %s hook refused it: %s", e, why)
 }

@@ -37,8 +37,8 @@ func (s *State) LeaveRemoved() (from, to string, moved bool) {
 // Move has the session work in the worktree of git at cwd, an existing directory that the host
 // made: that takes the place of the directory that the session began in. From is the worktree
 // that it came from. The rules move along, see [permissions.Worktree], and the additional
-// working directories stay. A session in a worktree comes back with [State.MoveBack] first.
-func (s *State) Move(cwd, from string) error {
+// working directories stay. Own says that the worktree lies in a place of the host's own. A session in a worktree comes back with [State.MoveBack] first.
+func (s *State) Move(cwd, from string, own bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to, err := directory(cwd)
@@ -46,7 +46,7 @@ func (s *State) Move(cwd, from string) error {
 		return err
 	}
 	setup := s.compiler.Setup
-	setup.Worktree = permissions.Worktree{Main: Dir(from), Start: setup.Cwd}
+	setup.Worktree = permissions.Worktree{Main: Dir(from), Start: setup.Cwd, Own: own}
 	setup.Cwd = to
 	return s.moveTo(setup, to)
 }

@@ -528,10 +528,10 @@ func TestMove(t *testing.T) {
 		return permissions.Decide(s.View().Policy, permissions.Request{Tool: "Read", Effects: permissions.EffectsListed, Accesses: []permissions.Access{a}}, permissions.Evidence{}).Verdict == permissions.Deny
 	}
 
-	if err := s.Move(filepath.Join(tree, "gone"), main); err == nil || s.View().Cwd != sub || inside(tree) {
+	if err := s.Move(filepath.Join(tree, "gone"), main, true); err == nil || s.View().Cwd != sub || inside(tree) {
 		t.Fatalf("moved to what is not there: %v, in %s", err, s.View().Cwd)
 	}
-	must(t, s.Move(tree, main))
+	must(t, s.Move(tree, main, true))
 	if v := s.View(); v.Cwd != tree || v.Policy.Mode() != permissions.ModeAcceptEdits || !strings.Contains(allowed(v), "Edit(./x)") {
 		t.Errorf("in %s, mode %s, with %s", v.Cwd, v.Policy.Mode(), allowed(v))
 	}

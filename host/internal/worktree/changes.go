@@ -67,6 +67,9 @@ func (t *Tree) Changes(ctx context.Context) (*Changes, error) {
 }
 
 func (t *Tree) changes(ctx context.Context) (*Changes, error) {
+	if t.hooked() {
+		return nil, errors.New("a hook made it")
+	}
 	if info, err := os.Lstat(t.Path); err != nil {
 		return nil, err
 	} else if !info.IsDir() {

@@ -16,6 +16,9 @@ import (
 // lock. It fails, and leaves everything, where something has changed since. Of a worktree of which
 // it is not known what would be lost, lost is nil, and nothing is compared.
 func (t *Tree) Remove(ctx context.Context, lost *Changes) error {
+	if t.hooked() {
+		return nil // which is for a hook to do
+	}
 	if lost != nil {
 		now, err := t.Changes(ctx)
 		if err != nil {

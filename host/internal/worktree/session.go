@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,7 +19,7 @@ type Rules interface {
 	// Cwd is where the session is now.
 	Cwd() string
 	// Move and MoveBack are as in package rules.
-	Move(to, from string) error
+	Move(to, from string, own bool) error
 	MoveBack(to string) error
 }
 
@@ -45,8 +46,18 @@ const RecordKind = "worktree"
 // at is where a session is, in its journal. An empty Path is where it began.
 type at struct {
 	Path string `json:"path,omitempty"`
-	// Before is where it was before.
+	// Before is where it was before, and Hooked says that a hook made it.
 	Before string `json:"before,omitempty"`
+	Hooked bool   `json:"hooked,omitempty"`
+}
+
+// Hooks are asked while a session enters a worktree.
+type Hooks struct {
+	// Created is asked before the session moves: its error undoes the worktree.
+	Created func(Record) error
+	// Make has a hook make the worktree where there is no repository. It returns the directory;
+	// empty where no hook made any.
+	Make func(Record) (dir string, err error)
 }
 
 // Check returns why a session cannot do something, whatever a person says.
@@ -72,9 +83,8 @@ func (s *Session) mayEnter(name string) error {
 	return nil
 }
 
-// Enter makes a worktree and moves the session there. Created is asked before the session moves:
-// its error undoes the worktree.
-func (s *Session) Enter(ctx context.Context, name string, created func(Record) error) (abi.WorktreeOK, error) {
+// Enter makes a worktree and moves the session there.
+func (s *Session) Enter(ctx context.Context, name string, hooks Hooks) (abi.WorktreeOK, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.mayEnter(name); err != nil {
@@ -82,10 +92,14 @@ func (s *Session) Enter(ctx context.Context, name string, created func(Record) e
 	}
 	before := s.Rules.Cwd()
 	tree, notes, err := s.Store.Make(ctx, before, name, s.ID)
+	if errors.Is(err, ErrNoRepository) {
+		tree, err = s.hooked(name, before, hooks.Make, err)
+		hooks.Created = func(Record) error { return nil } // it was asked
+	}
 	if err != nil {
 		return abi.WorktreeOK{}, err
 	}
-	if err := s.settle(tree, before, created); err != nil {
+	if err := s.settle(tree, before, hooks.Created); err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), quickly)
 		defer cancel()
 		return abi.WorktreeOK{}, errors.Join(err, tree.Remove(undo, nil))
@@ -98,10 +112,10 @@ func (s *Session) settle(tree *Tree, before string, created func(Record) error) 
 	if err := created(tree.Record); err != nil {
 		return err
 	}
-	if err := s.Remember(RecordKind, at{tree.Path, before}); err != nil {
+	if err := s.Remember(RecordKind, at{tree.Path, before, tree.hooked()}); err != nil {
 		return abi.Errorf(abi.CodeIO, "the session could not write down that it is in a worktree: %w", err)
 	}
-	if err := s.Rules.Move(tree.Path, tree.From); err != nil {
+	if err := s.Rules.Move(tree.Path, tree.From, !tree.hooked()); err != nil {
 		return errors.Join(err, s.Remember(RecordKind, at{}))
 	}
 	s.tree, s.before, s.entered = tree, before, time.Now()
@@ -149,7 +163,7 @@ func (s *Session) Leave(ctx context.Context, args abi.WorktreeArgs, removed func
 	}
 	if err := tree.Remove(ctx, lost); err != nil {
 		if tree.State == Made { // nothing of it is gone
-			return abi.WorktreeOK{}, errors.Join(err, s.Rules.Move(tree.Path, tree.From))
+			return abi.WorktreeOK{}, errors.Join(err, s.Rules.Move(tree.Path, tree.From, !tree.hooked()))
 		}
 		return abi.WorktreeOK{}, errors.Join(err, s.leave(tree.Release))
 	}
@@ -160,6 +174,9 @@ func (s *Session) Leave(ctx context.Context, args abi.WorktreeArgs, removed func
 	}
 	err = s.leave(func() error { return nil })
 	removed(tree.Record)
+	if _, there := os.Lstat(tree.Path); there == nil && tree.hooked() {
+		ok.Notes = append(ok.Notes, "No hook has removed "+tree.Path+", which a hook made: it is still there.")
+	}
 	return ok, err
 }
 
@@ -179,7 +196,7 @@ func (s *Session) Resume(records []json.RawMessage) (gone string) {
 	if err := json.Unmarshal(records[len(records)-1], &was); err != nil || was.Path == "" {
 		return ""
 	}
-	tree, err := s.Store.Open(was.Path)
+	tree, err := s.standing(&was)
 	if err == nil && tree.State != Made {
 		err = errors.Join(errors.New("it was never finished, or is half gone"), tree.Release())
 	}
@@ -202,7 +219,7 @@ func (s *Session) enterAgain(tree *Tree, before string) error {
 	if rel, err := filepath.Rel(tree.From, began); err != nil || !filepath.IsLocal(rel) {
 		return fmt.Errorf("it is one of %s", tree.From)
 	}
-	if err := s.Rules.Move(tree.Path, tree.From); err != nil {
+	if err := s.Rules.Move(tree.Path, tree.From, !tree.hooked()); err != nil {
 		return err
 	}
 	s.tree, s.before, s.entered = tree, before, time.Time{}

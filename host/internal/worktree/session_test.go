@@ -22,7 +22,7 @@ type place struct {
 
 func (p *place) Cwd() string { return p.cwd }
 
-func (p *place) Move(to, from string) error {
+func (p *place) Move(to, from string, _ bool) error {
 	if p.stuck == nil {
 		p.cwd, p.moves = to, append(p.moves, from)
 	}
@@ -58,6 +58,9 @@ func sessionIn(s *worktree.Store, dir string) (*worktree.Session, *place, *journ
 
 func agrees(worktree.Record) error { return nil }
 
+// silent are hooks that are not there.
+var silent = worktree.Hooks{Created: agrees, Make: func(worktree.Record) (string, error) { return "", nil }}
+
 func unheard(worktree.Record) {}
 
 // TestEnterUndone has entering fail at each of its steps: nothing is left, and the session is where
@@ -75,7 +78,7 @@ func TestEnterUndone(t *testing.T) {
 	} {
 		s := store(t)
 		in, p, j := sessionIn(s, main)
-		if _, err := in.Enter(t.Context(), "x", spoil(p, j)); !errors.Is(err, broken) {
+		if _, err := in.Enter(t.Context(), "x", worktree.Hooks{Created: spoil(p, j), Make: silent.Make}); !errors.Is(err, broken) {
 			t.Errorf("%s: %v", name, err)
 		}
 		wantGone(t, s, &worktree.Tree{Record: worktree.Record{Main: main, Path: filepath.Join(s.Dir, "none")}})
@@ -93,7 +96,7 @@ func TestLeaveFails(t *testing.T) {
 	t.Parallel()
 	main, s := repository(t), store(t)
 	in, p, _ := sessionIn(s, main)
-	ok, err := in.Enter(t.Context(), "x", agrees)
+	ok, err := in.Enter(t.Context(), "x", silent)
 	must(t, err)
 	write(t, filepath.Join(ok.Path, "new"), "")
 	for name, test := range map[string]struct {
@@ -127,7 +130,7 @@ func TestLeaveUnknown(t *testing.T) {
 	t.Parallel()
 	main, s := repository(t), store(t)
 	in, p, _ := sessionIn(s, main)
-	ok, err := in.Enter(t.Context(), "x", agrees)
+	ok, err := in.Enter(t.Context(), "x", silent)
 	must(t, err)
 	must(t, os.RemoveAll(ok.Path))
 	if _, err := in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard); abi.CodeOf(err) != abi.CodeChanged {
@@ -146,7 +149,7 @@ func TestResume(t *testing.T) {
 	sub := filepath.Join(main, "sub")
 	must(t, os.Mkdir(sub, 0o700))
 	in, p, j := sessionIn(s, sub)
-	ok, err := in.Enter(t.Context(), "x", agrees)
+	ok, err := in.Enter(t.Context(), "x", silent)
 	must(t, err)
 	if p.moves[0] != main {
 		t.Errorf("it came from %q", p.moves)
@@ -173,4 +176,59 @@ func TestResume(t *testing.T) {
 		t.Errorf("it goes back to %s, %v", back.Original, err)
 	}
 	resume(sub, j.all, sub, "is not to be had")
+}
+
+// TestHooked has a hook make the worktree where there is no repository.
+func TestHooked(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	dir, made := filepath.Join(root, "project"), filepath.Join(root, "copy")
+	for _, path := range []string{dir, made} {
+		must(t, os.Mkdir(path, 0o700))
+	}
+	write(t, filepath.Join(root, "file"), "")
+	s := store(t)
+	in, p, j := sessionIn(s, dir)
+	answer := func(path string) worktree.Hooks {
+		return worktree.Hooks{Created: func(worktree.Record) error { return errors.New("it was asked twice") }, Make: func(r worktree.Record) (string, error) {
+			if r.Path != "" || r.Name != "x" || r.From != dir {
+				t.Errorf("the hook is told %+v", r)
+			}
+			return path, nil
+		}}
+	}
+	for path, says := range map[string]string{
+		"": "it is in no git repository", "copy": "no absolute path", root: "holds the directory of the session", dir: "holds the directory of the session",
+		"/": "holds the directory of the session", filepath.Join(root, "none"): "is not there", filepath.Join(root, "file"): "no directory",
+	} {
+		if _, err := in.Enter(t.Context(), "x", answer(path)); err == nil || !strings.Contains(err.Error(), says) || p.cwd != dir {
+			t.Errorf("%q: %v, in %s", path, err, p.cwd)
+		}
+	}
+	ok, err := in.Enter(t.Context(), "x", answer(made))
+	if err != nil || ok.Path != made || ok.Branch != "" || p.cwd != made {
+		t.Fatalf("it entered %+v, %v, in %s", ok, err, p.cwd)
+	}
+	must(t, in.Close())
+	in, p, _ = sessionIn(s, dir)
+	if gone := in.Resume(j.all); gone != "" || p.cwd != made {
+		t.Fatalf("it goes on in %s: %s", p.cwd, gone)
+	}
+	if _, err := in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard); abi.CodeOf(err) != abi.CodeChanged {
+		t.Errorf("it is known what is lost: %v", err)
+	}
+	removes := func(worktree.Record) { must(t, os.RemoveAll(made)) }
+	if ok, err = in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, removes); err != nil || len(ok.Notes) != 1 || p.cwd != dir {
+		t.Errorf("it left %+v, %v, in %s", ok, err, p.cwd)
+	}
+	if next, at, _ := sessionIn(s, dir); next.Resume(j.all) == "" || at.cwd != dir {
+		t.Error("it goes on in what is gone")
+	}
+	must(t, os.Mkdir(made, 0o700))
+	_, err = in.Enter(t.Context(), "x", answer(made))
+	must(t, err)
+	if ok, err = in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, unheard); err != nil || len(ok.Notes) != 2 || !exists(made) {
+		t.Errorf("no hook removed it: %+v, %v", ok, err)
+	}
 }

@@ -205,10 +205,18 @@ func (t *Tree) write(state State) error {
 }
 
 // Release lets others have the worktree, which stays.
-func (t *Tree) Release() error { return t.file.Close() }
+func (t *Tree) Release() error {
+	if t.hooked() {
+		return nil
+	}
+	return t.file.Close()
+}
 
 // Leave is [Tree.Release] of a session that was in it until now.
 func (t *Tree) Leave() error {
+	if t.hooked() {
+		return nil
+	}
 	now := time.Now()
 	return errors.Join(os.Chtimes(recordOf(t.Path), now, now), t.Release())
 }
