@@ -43,7 +43,7 @@ func (t *Tree) remove(ctx context.Context) error {
 	if _, err := os.Stat(t.Common); errors.Is(err, fs.ErrNotExist) {
 		return t.clear() // the repository is gone
 	}
-	if err := os.RemoveAll(t.Path); err != nil { // which follows no links
+	if err := removeAll(t.Path); err != nil {
 		return abi.Errorf(abi.CodeIO, "the worktree %s cannot be removed: %w", t.Path, err)
 	}
 	if err := t.unlink(); err != nil {
@@ -116,8 +116,29 @@ func (t *Tree) dropBranch(ctx context.Context, g *git) error {
 
 // clear removes what is left where the worktree was, and its record.
 func (t *Tree) clear() error {
-	if err := os.RemoveAll(t.Path); err != nil {
+	if err := removeAll(t.Path); err != nil {
 		return abi.Errorf(abi.CodeIO, "the worktree %s cannot be removed: %w", t.Path, err)
 	}
 	return t.forget()
+}
+
+// removeAll removes a directory with all that is in it, also where directories in it cannot be
+// written. It follows no links.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // it was only a way to the directories
+	_ = fs.WalkDir(root.FS(), filepath.Base(path), func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = root.Chmod(filepath.FromSlash(name), 0o700) // where it fails, so does the removal
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
 }
