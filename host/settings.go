@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/toolquay/toolquay/host/internal/rules"
@@ -42,7 +43,7 @@ func (h *Host) Apply(s Settings) error {
 	}
 	st := rules.Settings{Rules: s.Rules, OnlyPolicyRules: s.OnlyPolicyRules, ForbiddenModes: s.ForbiddenModes, Hooks: s.Hooks}
 	states := make([]*rules.State, 0, len(h.open)+len(h.programs))
-	before := make(map[*Session][]string, len(h.open))
+	before := make(map[*Session]map[string]string, len(h.open))
 	for session := range h.open {
 		states = append(states, session.core.Rules)
 		before[session] = session.offered()
@@ -60,40 +61,44 @@ func (h *Host) Apply(s Settings) error {
 			session.core.Limit()
 		}
 	}
-	for session, names := range before {
-		session.tellOffered(names)
+	for session, tools := range before {
+		session.tellOffered(tools)
 	}
 	return nil
 }
 
-// offered are the names of the tools that the session offers its model, where somebody
-// observes what becomes of them.
-func (s *Session) offered() (names []string) {
+// offered are the tools that the session offers its model, with their descriptions by their names,
+// where somebody observes what becomes of them.
+func (s *Session) offered() map[string]string {
 	if s.news.observer == nil {
 		return nil
 	}
+	tools := make(map[string]string)
 	for _, t := range s.core.Tools.List(s.core.Next()) {
 		if t.NotOffered == nil {
-			names = append(names, t.Tool.Name)
+			tools[t.Tool.Name] = t.Description
 		}
 	}
-	return names
+	return tools
 }
 
-// tellOffered tells observers if the session offers others than before.
-func (s *Session) tellOffered(before []string) {
-	after := s.offered()
-	c := ToolsChange{Added: without(after, before), Removed: without(before, after)}
-	if len(c.Added)+len(c.Removed) > 0 {
+// tellOffered tells observers if the session offers others than before, or describes one
+// differently, as skills are that rules deny.
+func (s *Session) tellOffered(before map[string]string) {
+	after, c := s.offered(), ToolsChange{}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if was, there := before[name]; !there {
+			c.Added = append(c.Added, name)
+		} else if was != after[name] {
+			c.Changed = append(c.Changed, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, there := after[name]; !there {
+			c.Removed = append(c.Removed, name)
+		}
+	}
+	if len(c.Added)+len(c.Changed)+len(c.Removed) > 0 {
 		s.news.tell(Event{Kind: EventTools, Tools: &c})
 	}
-}
-
-func without(names, others []string) (rest []string) {
-	for _, n := range names {
-		if !slices.Contains(others, n) {
-			rest = append(rest, n)
-		}
-	}
-	return rest
 }

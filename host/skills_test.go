@@ -440,6 +440,23 @@ func TestSkillEvents(t *testing.T) {
 		}
 		told.next(t, step.want)
 	}
+
+	// Rules that deny skills change what a session's model is told, too.
+	fetch := func(context.Context, string) (string, error) { return "", nil }
+	if err := h.Provide("p", host.Provided{Skills: []host.Skill{{Name: "a", Fetch: fetch}, {Name: "b", Fetch: fetch}}}); err != nil {
+		t.Fatal(err)
+	}
+	told.next(t, host.ToolsChange{Added: tools})
+	session(t, h, host.SessionOptions{})
+	for _, step := range []struct {
+		deny string
+		want host.ToolsChange
+	}{{"Skill(a)", host.ToolsChange{Changed: tools}}, {"Skill(a) | Skill(b)", host.ToolsChange{Removed: tools}}, {"Skill(b)", host.ToolsChange{Added: tools}}} {
+		if err := h.Apply(host.Settings{Rules: rules(step.deny, "", "")}); err != nil {
+			t.Fatal(err)
+		}
+		told.next(t, step.want)
+	}
 }
 
 // TestSkillsOfPlugins lie beside the manifest of a plugin that is granted what it asks for.
