@@ -302,8 +302,8 @@ func TestReferencesOfOtherTools(t *testing.T) {
 		})
 	}
 	for want, names := range map[string][]string{
-		"LSP":                                 {"Nothing", "LSP", "Read", "ToolSearch", "Plain"},
-		"(Point completed with no output)":    {"Nothing"},
+		"LSP":                                  {"Nothing", "LSP", "Read", "ToolSearch", "Plain"},
+		"(Point completed with no output)":     {"Nothing"},
 		"AlarmCreate mcp__slack__send_message": {"AlarmCreate", "mcp__slack__send_message"},
 		"LSP AlarmCreate":                      {"LSP", "AlarmCreate", "LSP", "LSP"}, // a definition each is enough
 	} {
