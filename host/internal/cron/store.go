@@ -72,7 +72,7 @@ func Whose(dir string) (project string, changed time.Time, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		if id, is := strings.CutSuffix(e.Name(), keptSuffix); is && isID(id) && project == "" {
-			raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			raw, err := content(filepath.Join(dir, e.Name()))
 			var r struct{ Project string }
 			if err == nil && json.Unmarshal(raw, &r) == nil {
 				project = r.Project
@@ -107,9 +107,8 @@ func (s *Store) at(step string) {
 
 func (s *Store) path(id, suffix string) string { return filepath.Join(s.dir, id+suffix) }
 
-// read reads the file of a job.
-func (s *Store) read(id string) (*job, error) {
-	path := s.path(id, keptSuffix)
+// content is what is in the file of a job.
+func content(path string) ([]byte, error) {
 	f, info, err := privatedir.OpenOwn(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
@@ -118,7 +117,13 @@ func (s *Store) read(id string) (*job, error) {
 	if info.Size() > maxFile {
 		return nil, damaged(path, fmt.Errorf("it has %d bytes", info.Size()))
 	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxFile))
+	return io.ReadAll(io.LimitReader(f, maxFile))
+}
+
+// read reads the file of a job.
+func (s *Store) read(id string) (*job, error) {
+	path := s.path(id, keptSuffix)
+	raw, err := content(path)
 	if err != nil {
 		return nil, err
 	}

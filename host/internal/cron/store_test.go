@@ -1,6 +1,7 @@
 package cron_test
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/cron"
 )
 
@@ -224,6 +226,42 @@ func TestDeleteBeside(t *testing.T) {
 		entries, err := os.ReadDir(filepath.Join(root, cron.Key("/project")))
 		if err != nil || len(entries) != 1 { // the lock
 			t.Errorf("there are %v, %v", entries, err)
+		}
+	})
+}
+
+// FuzzStored: whatever is in a job's file, it is listed or said to be unusable, and what is due of it
+// comes, or not, without end.
+func FuzzStored(f *testing.F) {
+	const job = `{"version":1,"project":"/project","id":"c1234abcd","cron":"*/10 * * * *","prompt":"x","recurring":true,"created":"2026-06-01T12:00:00Z","through":"2026-06-01T12:00:00Z"}`
+	f.Add([]byte(job))
+	f.Add([]byte(strings.Replace(job, `"through":"2026`, `"through":"9999`, 1)))
+	f.Add([]byte(strings.Replace(job, `"through":"2026`, `"through":"0001`, 1)))
+	f.Add([]byte(strings.Replace(job, `"through"`, `"fired":{"due":"0001-01-01T00:00:00Z","last":true},"through"`, 1)))
+	f.Add([]byte(strings.Replace(job, `*/10 * * * *`, `0 0 30 2 *`, 1)))
+	f.Add([]byte(`{"version":1}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		root := filepath.Join(t.TempDir(), "cron")
+		dir := filepath.Join(root, cron.Key("/project"))
+		for _, path := range []string{root, dir} {
+			if err := os.Mkdir(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "c1234abcd.json"), raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		jobs, notes, err := cron.Read(root, "/project")
+		if len(jobs)+len(notes) != 1 || err != nil {
+			t.Errorf("%v, %q, %v", jobs, notes, err)
+		}
+		now := time.Date(2026, 6, 1, 13, 0, 0, 0, time.UTC)
+		log := slog.New(slog.DiscardHandler)
+		open := cron.New(cron.Options{Store: cron.NewStore(root, "/project", log), Now: func() time.Time { return now }, Zone: time.UTC, Logger: log}).Open(mainAgent)
+		n := 0
+		cron.TakeDue(open, func(capability.DuePrompt) bool { n++; return true })
+		if n > 2 { // one that was half fired, and one that is due
+			t.Errorf("%d came", n)
 		}
 	})
 }
