@@ -85,9 +85,14 @@ func TestHostile(t *testing.T) {
 	if lost, err := tree.Changes(t.Context()); err != nil || !lost.None() {
 		t.Errorf("a new one would lose %v, %v", lost, err)
 	}
+	// What a model could come to write, if it could write anything.
+	git(t, dir, "config", "extensions.worktreeConfig", "true")
+	program := git(t, dir, "config", "filter.evil.clean")
+	write(t, filepath.Join(dir, ".git", "worktrees", "x", "config.worktree"), "[core]\n\tfsmonitor = "+program+"\n\thooksPath = "+dir+"/.git/hooks\n[filter \"mine\"]\n\tclean = "+program+"\n\tprocess = "+program+"\n[status]\n\tshowUntrackedFiles = no\n")
+	write(t, filepath.Join(tree.Path, ".gitattributes"), "* filter=mine diff=evil\n")
 	write(t, filepath.Join(tree.Path, "a.txt"), "two\n")
 	write(t, filepath.Join(tree.Path, "new"), "")
-	if lost, err := tree.Changes(t.Context()); err != nil || len(lost.Files) != 2 {
+	if lost, err := tree.Changes(t.Context()); err != nil || len(lost.Files) != 3 {
 		t.Errorf("it would lose %v, %v", lost, err)
 	}
 	remove(t, tree)

@@ -100,17 +100,37 @@ func (s *Store) claim(r Record) (*Tree, error) {
 		return nil, err
 	}
 	t := &Tree{Record: r, store: s, file: f}
-	err = filelock.Try(f)
-	if errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	if err = cmp.Or(err, t.write(Making)); err == nil {
-		err = os.Rename(f.Name(), recordOf(r.Path))
+	if err = cmp.Or(try(f), t.write(Making)); err == nil {
+		err = t.place(recordOf(r.Path))
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+		return nil, errors.Join(err, t.file.Close(), os.Remove(f.Name()))
 	}
 	return t, nil
+}
+
+// place gives the record its name. Windows renames no file that is open.
+func (t *Tree) place(path string) error {
+	if runtime.GOOS != "windows" {
+		return os.Rename(t.file.Name(), path)
+	}
+	if err := errors.Join(t.file.Close(), os.Rename(t.file.Name(), path)); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	t.file = f
+	return try(f)
+}
+
+// try takes the lock on a record, where the system has locks.
+func try(f *os.File) error {
+	if err := filelock.Try(f); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
 }
 
 // longestBegin bounds the wait for another session that claims a worktree of the same repository.
@@ -135,14 +155,9 @@ func (s *Store) exclusively(dir string, do func() error) error {
 
 // lock takes the lock, which goes with the process.
 func (t *Tree) lock() error {
-	err := filelock.Try(t.file)
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		err = nil
-	case errors.Is(err, filelock.ErrLocked):
+	if err := try(t.file); errors.Is(err, filelock.ErrLocked) {
 		return fmt.Errorf("%s: %w", t.Path, ErrInUse)
-	}
-	if err != nil {
+	} else if err != nil {
 		return err
 	}
 	held, err := t.file.Stat()
