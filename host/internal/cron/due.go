@@ -121,15 +121,14 @@ func (j *Jobs) take(id string) (p capability.DuePrompt, due bool) {
 	if at < 0 {
 		return p, false
 	}
-	k, again := j.list[at], j.list[at].Fired != nil
+	k, again, now := j.list[at], j.list[at].Fired != nil, j.cron.now()
 	if !again {
-		now := j.cron.now()
 		k.settle(now)
 		if !k.fire(now, j.cron.options.Zone) {
 			return p, false
 		}
 	}
-	p = k.prompt()
+	p = k.prompt(now)
 	p.Again = again
 	return p, true
 }
@@ -149,13 +148,14 @@ func (j *Jobs) done(id string) {
 // tellDurable tells a durable job's prompt, unless another process does. Where that cannot be
 // written down before, it is not told.
 func (j *Jobs) tellDurable(ctx context.Context, id string, t *Taker) (told, more bool) {
-	taken, err := j.cron.options.Store.take(ctx, id, j.cron.now(), j.cron.options.Zone)
+	now := j.cron.now()
+	taken, err := j.cron.options.Store.take(ctx, id, now, j.cron.options.Zone)
 	j.warn("a scheduled prompt is not told, as it cannot be written down that it came due", id, err)
 	if taken == nil {
 		return false, true
 	}
 	defer taken.leave() // also where taking it panics
-	p := taken.job.prompt()
+	p := taken.job.prompt(now)
 	p.Again = taken.again
 	if last, was := j.told[id]; !was || !last.Equal(p.Due) {
 		if !t.Take(p) {

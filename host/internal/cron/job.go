@@ -44,9 +44,8 @@ type job struct {
 
 // firing is one time that a job came due.
 type firing struct {
-	Due    time.Time `json:"due"`
-	Last   bool      `json:"last,omitempty"`
-	Missed bool      `json:"missed,omitempty"`
+	Due  time.Time `json:"due"`
+	Last bool      `json:"last,omitempty"`
 }
 
 // newJob makes a job of what a model asks for.
@@ -122,15 +121,15 @@ func (j *job) fire(now time.Time, zone *time.Location) bool {
 	}
 	j.Through = now
 	again, ok := j.next(zone)
-	j.Fired = &firing{Due: due, Last: !j.Recurring || !ok || again.After(j.Created.Add(lasts)), Missed: now.Sub(due) > late}
+	j.Fired = &firing{Due: due, Last: !j.Recurring || !ok || again.After(j.Created.Add(lasts))}
 	return true
 }
 
 // prompt is what is told of a job that was fired.
-func (j *job) prompt() capability.DuePrompt {
+func (j *job) prompt(now time.Time) capability.DuePrompt {
 	return capability.DuePrompt{
 		ID: j.ID, Prompt: j.Prompt, Due: j.Fired.Due, Recurring: j.Recurring, Last: j.Fired.Last,
-		Durable: j.durable, Missed: j.Fired.Missed,
+		Durable: j.durable, Missed: now.Sub(j.Fired.Due) > late,
 	}
 }
 
