@@ -156,6 +156,9 @@ func TestWorktreeModes(t *testing.T) {
 			}
 			want.asked += min(want.asked, 1) // it entered twice
 		}
+		if n := len(asker.all); n > 0 && (!strings.Contains(asker.all[0].Approval.Preview, "on a new branch worktree/") || !strings.Contains(asker.all[n-1].Approval.Preview, "Nothing is lost with "+h.home)) {
+			t.Errorf("%s: the person is told %q and %q", mode, asker.all[0].Approval.Preview, asker.all[n-1].Approval.Preview)
+		}
 		if got := len(asker.all); got != want.asked {
 			t.Errorf("%s: asked %d times, not %d", mode, got, want.asked)
 		}

@@ -12,8 +12,10 @@ import (
 // cannot work in it, [abi.CodeDenied] where something would be lost or still runs, and
 // [abi.CodeChanged] where it is not known what would be lost.
 type Worktrees interface {
-	// Check returns why Do would fail whatever a person said, or nil, and changes nothing.
-	Check(ctx context.Context, args abi.WorktreeArgs) error
-	// Do enters a worktree or leaves it. With an error the session is where it was.
-	Do(ctx context.Context, args abi.WorktreeArgs) (abi.WorktreeOK, error)
+	// Check tells a person in words what Do would do, such as what would be lost, or fails where
+	// Do would whatever they said. It changes nothing.
+	Check(ctx context.Context, args abi.WorktreeArgs) (words string, err error)
+	// Do enters a worktree or leaves it. It removes none with which something else would be lost
+	// than the words of Check said. With an error the session is where it was.
+	Do(ctx context.Context, args abi.WorktreeArgs, words string) (abi.WorktreeOK, error)
 }

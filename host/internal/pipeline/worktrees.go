@@ -17,13 +17,13 @@ type worktrees struct{ *world }
 
 var _ capability.Worktrees = worktrees{}
 
-// Check returns why the session cannot do something.
-func (w worktrees) Check(ctx context.Context, args abi.WorktreeArgs) error {
+// Check says what the session would do, or why it cannot.
+func (w worktrees) Check(ctx context.Context, args abi.WorktreeArgs) (string, error) {
 	return w.session().Worktree.Check(ctx, args)
 }
 
 // Do enters a worktree or leaves it, and tells of that.
-func (w worktrees) Do(ctx context.Context, args abi.WorktreeArgs) (ok abi.WorktreeOK, err error) {
+func (w worktrees) Do(ctx context.Context, args abi.WorktreeArgs, words string) (ok abi.WorktreeOK, err error) {
 	news := capability.WorktreeNews{Change: capability.WorktreeEntered}
 	if args.Do == abi.WorktreeEnter {
 		ask := func(made worktree.Record) (string, error) { return w.hooks(ctx, hooks.WorktreeCreated, &made) }
@@ -31,7 +31,7 @@ func (w worktrees) Do(ctx context.Context, args abi.WorktreeArgs) (ok abi.Worktr
 		ok, err = w.session().Worktree.Enter(ctx, args.Name, worktree.Hooks{Created: created, Make: ask})
 	} else {
 		news.Change = map[string]string{abi.WorktreeKeep: capability.WorktreeKept, abi.WorktreeRemove: capability.WorktreeRemoved}[args.Do]
-		ok, err = w.session().Worktree.Leave(ctx, args, func(gone worktree.Record) {
+		ok, err = w.session().Worktree.Leave(ctx, args, words, func(gone worktree.Record) {
 			_, _ = w.hooks(ctx, hooks.WorktreeRemoved, &gone) // it is gone, whatever they have against it
 		})
 	}

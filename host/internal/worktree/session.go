@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,15 +61,33 @@ type Hooks struct {
 	Make func(Record) (dir string, err error)
 }
 
-// Check returns why a session cannot do something, whatever a person says.
-func (s *Session) Check(ctx context.Context, args abi.WorktreeArgs) error {
+// Check tells a person in words what a session would do, or fails where it cannot whatever they
+// say.
+func (s *Session) Check(ctx context.Context, args abi.WorktreeArgs) (words string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if args.Do == abi.WorktreeEnter {
-		return s.mayEnter(args.Name)
+	if args.Do != abi.WorktreeEnter {
+		lost, err := s.mayLeave(ctx, args)
+		if err != nil || args.Do == abi.WorktreeKeep {
+			return "", err
+		}
+		return s.told(lost), nil
 	}
-	_, err := s.mayLeave(ctx, args)
-	return err
+	if err := s.mayEnter(args.Name); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("A git worktree is made in %s, on a new branch %s, and the session works there.", s.Store.Dir, branches+cmp.Or(args.Name, "with a name that is made up")), nil
+}
+
+// told says what would be lost with the worktree.
+func (s *Session) told(lost *Changes) string {
+	switch {
+	case lost == nil:
+		return "What would be lost with " + s.tree.Path + " is not known."
+	case lost.None():
+		return "Nothing is lost with " + s.tree.Path + "."
+	}
+	return "This is lost with " + s.tree.Path + ": " + lost.String()
 }
 
 func (s *Session) mayEnter(name string) error {
@@ -145,14 +164,17 @@ func (s *Session) mayLeave(ctx context.Context, args abi.WorktreeArgs) (*Changes
 	return lost, nil
 }
 
-// Leave takes the session back to where it was, and keeps the worktree or removes it. Removed is
-// called where it was.
-func (s *Session) Leave(ctx context.Context, args abi.WorktreeArgs, removed func(Record)) (abi.WorktreeOK, error) {
+// Leave takes the session back to where it was, and keeps the worktree or removes it. Words are
+// those of Check. Removed is called where it was.
+func (s *Session) Leave(ctx context.Context, args abi.WorktreeArgs, words string, removed func(Record)) (abi.WorktreeOK, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lost, err := s.mayLeave(ctx, args)
 	if err != nil {
 		return abi.WorktreeOK{}, err
+	}
+	if now := s.told(lost); args.Do == abi.WorktreeRemove && now != words {
+		return abi.WorktreeOK{}, abi.Errorf(abi.CodeChanged, "the worktree has changed since that was decided, and stays. %s", now)
 	}
 	tree, ok := s.tree, abi.WorktreeOK{Path: s.tree.Path, Branch: s.tree.Branch, Original: s.before}
 	if err := s.Rules.MoveBack(s.before); err != nil {

@@ -63,6 +63,22 @@ var silent = worktree.Hooks{Created: agrees, Make: func(worktree.Record) (string
 
 func unheard(worktree.Record) {}
 
+// leave leaves as is checked before.
+func leave(t *testing.T, in *worktree.Session, args abi.WorktreeArgs, removed func(worktree.Record)) (abi.WorktreeOK, error) {
+	t.Helper()
+	words, err := in.Check(t.Context(), args)
+	if err != nil {
+		return abi.WorktreeOK{}, err
+	}
+	return in.Leave(t.Context(), args, words, removed)
+}
+
+func inNone(t *testing.T, in *worktree.Session) bool {
+	t.Helper()
+	_, err := in.Check(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeKeep})
+	return err != nil
+}
+
 // TestEnterUndone has entering fail at each of its steps: nothing is left, and the session is where
 // it was.
 func TestEnterUndone(t *testing.T) {
@@ -82,7 +98,7 @@ func TestEnterUndone(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		wantGone(t, s, &worktree.Tree{Record: worktree.Record{Main: main, Path: filepath.Join(s.Dir, "none")}})
-		if p.cwd != main || in.Check(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeKeep}) == nil {
+		if p.cwd != main || !inNone(t, in) {
 			t.Errorf("%s: it is in %s", name, p.cwd)
 		}
 		if next, at, _ := sessionIn(s, main); next.Resume(j.all) != "" || at.cwd != main {
@@ -111,7 +127,7 @@ func TestLeaveFails(t *testing.T) {
 			abi.CodeDenied, "background tasks run in the worktree: b1"},
 	} {
 		test.before()
-		if _, err := in.Leave(t.Context(), test.args, unheard); abi.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
+		if _, err := leave(t, in, test.args, unheard); abi.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v of %s", name, err, abi.CodeOf(err))
 		}
 		if p.cwd != ok.Path || !exists(filepath.Join(ok.Path, "new")) {
@@ -119,7 +135,7 @@ func TestLeaveFails(t *testing.T) {
 		}
 		p.hold, in.Running = nil, func(time.Time) []string { return nil }
 	}
-	lost, err := in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, unheard)
+	lost, err := leave(t, in, abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, unheard)
 	if err != nil || lost.Files != 1 || lost.Commits != 0 || p.cwd != main {
 		t.Errorf("it lost %+v, %v, in %s", lost, err, p.cwd)
 	}
@@ -133,10 +149,10 @@ func TestLeaveUnknown(t *testing.T) {
 	ok, err := in.Enter(t.Context(), "x", silent)
 	must(t, err)
 	must(t, os.RemoveAll(ok.Path))
-	if _, err := in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard); abi.CodeOf(err) != abi.CodeChanged {
+	if _, err := leave(t, in, abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard); abi.CodeOf(err) != abi.CodeChanged {
 		t.Errorf("got %v", err)
 	}
-	gone, err := in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, unheard)
+	gone, err := leave(t, in, abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, unheard)
 	if err != nil || len(gone.Notes) != 1 || p.cwd != main {
 		t.Errorf("it lost %+v, %v, in %s", gone, err, p.cwd)
 	}
@@ -171,7 +187,7 @@ func TestResume(t *testing.T) {
 	resume(sub, []json.RawMessage{[]byte("junk")}, sub, "")
 	resume(sub, []json.RawMessage{[]byte(`{"path":"/etc"}`)}, sub, "no worktree of this program")
 	next := resume(sub, j.all, ok.Path, "")
-	back, err := next.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard)
+	back, err := leave(t, next, abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard)
 	if err != nil || back.Original != sub {
 		t.Errorf("it goes back to %s, %v", back.Original, err)
 	}
@@ -215,11 +231,11 @@ func TestHooked(t *testing.T) {
 	if gone := in.Resume(j.all); gone != "" || p.cwd != made {
 		t.Fatalf("it goes on in %s: %s", p.cwd, gone)
 	}
-	if _, err := in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard); abi.CodeOf(err) != abi.CodeChanged {
+	if _, err := leave(t, in, abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard); abi.CodeOf(err) != abi.CodeChanged {
 		t.Errorf("it is known what is lost: %v", err)
 	}
 	removes := func(worktree.Record) { must(t, os.RemoveAll(made)) }
-	if ok, err = in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, removes); err != nil || len(ok.Notes) != 1 || p.cwd != dir {
+	if ok, err = leave(t, in, abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, removes); err != nil || len(ok.Notes) != 1 || p.cwd != dir {
 		t.Errorf("it left %+v, %v, in %s", ok, err, p.cwd)
 	}
 	if next, at, _ := sessionIn(s, dir); next.Resume(j.all) == "" || at.cwd != dir {
@@ -228,7 +244,33 @@ func TestHooked(t *testing.T) {
 	must(t, os.Mkdir(made, 0o700))
 	_, err = in.Enter(t.Context(), "x", answer(made))
 	must(t, err)
-	if ok, err = in.Leave(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, unheard); err != nil || len(ok.Notes) != 2 || !exists(made) {
+	if ok, err = leave(t, in, abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}, unheard); err != nil || len(ok.Notes) != 2 || !exists(made) {
 		t.Errorf("no hook removed it: %+v, %v", ok, err)
 	}
+}
+
+// TestWords tell what would be made and lost, and nothing else is lost than they said.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	main, s := repository(t), store(t)
+	in, p, _ := sessionIn(s, main)
+	if words, err := in.Check(t.Context(), abi.WorktreeArgs{Do: abi.WorktreeEnter, Name: "x"}); err != nil || !strings.Contains(words, s.Dir) || !strings.Contains(words, "worktree/x") {
+		t.Errorf("entering is told as %q, %v", words, err)
+	}
+	ok, err := in.Enter(t.Context(), "x", silent)
+	must(t, err)
+	discard := abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}
+	words, err := in.Check(t.Context(), discard)
+	if err != nil || words != "Nothing is lost with "+ok.Path+"." {
+		t.Errorf("leaving is told as %q, %v", words, err)
+	}
+	write(t, filepath.Join(ok.Path, "a\x1b[31m"), "")
+	if _, err := in.Leave(t.Context(), discard, words, unheard); abi.CodeOf(err) != abi.CodeChanged || !exists(ok.Path) || p.cwd != ok.Path {
+		t.Errorf("what nobody was told of is lost: %v", err)
+	}
+	if words, err = in.Check(t.Context(), discard); err != nil || words != "This is lost with "+ok.Path+`: 1 uncommitted: ?? a\x1b[31m` {
+		t.Errorf("leaving is told as %q, %v", words, err)
+	}
+	_, err = in.Leave(t.Context(), discard, words, unheard)
+	must(t, err)
 }

@@ -47,6 +47,24 @@ func (o *output) Put(value json.RawMessage) (bool, error) {
 	return len(o.puts) > 1, nil
 }
 
+// trees enters and leaves whatever is asked, unless a worktree is called bad.
+type trees struct{ did []string }
+
+func (w *trees) Check(_ context.Context, args abi.WorktreeArgs) (string, error) {
+	if args.Name == "bad" {
+		return "", abi.Errorf(abi.CodeInvalidInput, "it is bad")
+	}
+	return "words of " + args.Do, nil
+}
+
+func (w *trees) Do(_ context.Context, args abi.WorktreeArgs, words string) (abi.WorktreeOK, error) {
+	w.did = append(w.did, args.Do+" by "+words)
+	return abi.WorktreeOK{}, nil
+}
+
+// staged is a stage that is never used.
+type staged struct{ capability.Stage }
+
 func request(name, args string, parts ...abi.Part) abi.Request {
 	return abi.Request{Name: name, Args: json.RawMessage(args), Parts: parts}
 }
@@ -73,9 +91,11 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	var told int
 	dir := t.TempDir()
-	whole := capability.Scope{Cwd: dir, Tell: func(capability.News) { told++ }, Output: &output{}, Settings: &settings{file: filepath.Join(dir, "settings.toml")}}
+	whole := capability.Scope{Cwd: dir, Tell: func(capability.News) { told++ }, Output: &output{}, Settings: &settings{file: filepath.Join(dir, "settings.toml")}, Worktrees: &trees{}}
 	without, unheard, rehearsed := whole, whole, whole
-	without.Output, without.Settings = nil, nil
+	without.Output, without.Settings, without.Worktrees = nil, nil, nil
+	stages := whole
+	stages.Stage = staged{}
 	unheard.Unheard, rehearsed.Rehearse = true, true
 	for _, test := range []struct {
 		name  string
@@ -100,6 +120,11 @@ func TestRefused(t *testing.T) {
 		{"a list", whole, request(abi.CapSessionConfig, `{"setting":"a","value":[]}`), abi.CodeInvalidInput, "a string, a boolean or a number"},
 		{"null", whole, request(abi.CapSessionConfig, `{"setting":"a","value":null}`), abi.CodeInvalidInput, "a string, a boolean or a number"},
 		{"a rehearsed setting", rehearsed, request(abi.CapSessionConfig, `{"setting":"a","value":1}`), abi.CodeUnsupported, "cannot be rehearsed"},
+		{"no worktrees", without, request(abi.CapSessionWorktree, `{"do":"enter"}`), abi.CodeUnsupported, "no session here"},
+		{"nothing to do", whole, request(abi.CapSessionWorktree, `{}`), abi.CodeInvalidInput, `"enter", "keep" or "remove"`},
+		{"a bad worktree", whole, request(abi.CapSessionWorktree, `{"do":"enter","name":"bad"}`), abi.CodeInvalidInput, "it is bad"},
+		{"a staged worktree", stages, request(abi.CapSessionWorktree, `{"do":"enter"}`), abi.CodeUnsupported, "staged"},
+		{"a rehearsed worktree", rehearsed, request(abi.CapSessionWorktree, `{"do":"remove"}`), abi.CodeUnsupported, "cannot be rehearsed"},
 		{"another operation", whole, request("session.end", `{}`), abi.CodeUnsupported, "no operation"},
 	} {
 		_, _, err := do(t, test.scope, test.req)
@@ -107,7 +132,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: got %v of code %s; want %s, %q", test.name, err, abi.CodeOf(err), test.code, test.says)
 		}
 	}
-	if told > 0 || whole.Settings.(*settings).sets > 0 || len(whole.Output.(*output).puts) > 0 {
+	if told > 0 || len(whole.Worktrees.(*trees).did) > 0 || whole.Settings.(*settings).sets > 0 || len(whole.Output.(*output).puts) > 0 {
 		t.Error("something was done")
 	}
 }
@@ -120,7 +145,7 @@ func TestAccesses(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	scope := capability.Scope{Cwd: dir, Tell: func(capability.News) {}, Output: &output{}, Settings: &settings{file: file}}
+	scope := capability.Scope{Cwd: dir, Tell: func(capability.News) {}, Output: &output{}, Settings: &settings{file: file}, Worktrees: &trees{}}
 	for _, test := range []struct {
 		req  abi.Request
 		want string
@@ -130,6 +155,9 @@ func TestAccesses(t *testing.T) {
 		{request(abi.CapSessionMessage, `{"message":"a","attachments":["settings.toml"]}`), "session messages, fs.read " + file},
 		{request(abi.CapSessionConfig, `{"setting":"a"}`), "session settings"},
 		{request(abi.CapSessionConfig, `{"setting":"a","value":"b"}`), "session settings, fs.write " + file},
+		{request(abi.CapSessionWorktree, `{"do":"enter","name":"a"}`), "session worktrees"},
+		{request(abi.CapSessionWorktree, `{"do":"remove","discard":true}`), "session worktrees"},
+		{request(abi.CapSessionWorktree, `{"do":"keep"}`), "session working directory"},
 	} {
 		_, accesses, err := do(t, scope, test.req)
 		var got []string
@@ -139,6 +167,9 @@ func TestAccesses(t *testing.T) {
 		if strings.Join(got, ", ") != test.want || err != nil {
 			t.Errorf("%s: %q, %v; want %q", test.req.Name, got, err, test.want)
 		}
+	}
+	if did := strings.Join(scope.Worktrees.(*trees).did, ", "); did != "enter by words of enter, remove by words of remove, keep by words of keep" {
+		t.Errorf("of worktrees it did %s", did)
 	}
 	if puts := scope.Output.(*output).puts; len(puts) != 1 || puts[0] != `{"a":2,"b":1}` {
 		t.Errorf("the output is %q", puts)

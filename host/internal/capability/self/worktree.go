@@ -16,7 +16,10 @@ type worktreePlan struct {
 	capability.OfSession
 	scope *capability.Scope
 	args  abi.WorktreeArgs
+	words string
 }
+
+var _ capability.Described = (*worktreePlan)(nil)
 
 func planWorktree(ctx context.Context, scope *capability.Scope, req abi.Request) (capability.Plan, error) {
 	var args abi.WorktreeArgs
@@ -38,15 +41,19 @@ func planWorktree(ctx context.Context, scope *capability.Scope, req abi.Request)
 		return nil, abi.Errorf(abi.CodeUnsupported, "the writes of this session are staged, and lie in no worktree; apply or discard them, and go on without --stage")
 	}
 	// Before the person is asked, as their answer could change nothing about it.
-	if err := scope.Worktrees.Check(ctx, args); err != nil {
+	words, err := scope.Worktrees.Check(ctx, args)
+	if err != nil {
 		return nil, err
 	}
-	return &worktreePlan{target, scope, args}, noRehearsal(scope, req)
+	return &worktreePlan{target, scope, args, words}, noRehearsal(scope, req)
 }
+
+// Describe says what would be made, or lost.
+func (p *worktreePlan) Describe() string { return p.words }
 
 // Do enters the worktree or leaves it.
 func (p *worktreePlan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) {
-	ok, err := p.scope.Worktrees.Do(ctx, p.args)
+	ok, err := p.scope.Worktrees.Do(ctx, p.args, p.words)
 	if err != nil {
 		return abi.Answer{}, err
 	}
