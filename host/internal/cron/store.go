@@ -291,13 +291,14 @@ func (s *Store) take(ctx context.Context, id string, now time.Time, zone *time.L
 	if err = filelock.Try(f); err == nil {
 		err = s.change(ctx, func() error { return t.fire(id, now, zone) })
 	}
-	if err == nil && t.job != nil {
+	switch {
+	case err == nil && t.job != nil:
 		return t, nil
+	case errors.Is(err, filelock.ErrLocked):
+		return nil, ioError(f.Close())
 	}
-	if errors.Is(err, filelock.ErrLocked) {
-		err = nil
-	}
-	return nil, ioError(errors.Join(err, f.Close()))
+	t.leave()
+	return nil, ioError(err)
 }
 
 // fire writes down that the job came due.
@@ -350,5 +351,9 @@ func (t *taken) told(ctx context.Context) error {
 	})
 }
 
-// leave gives the job back as it is.
-func (t *taken) leave() { _ = t.lock.Close() } // which unlocks it
+// leave gives the job back as it is. Closing the file alone would leave it locked as long as a
+// child is between fork and exec.
+func (t *taken) leave() {
+	filelock.Unlock(t.lock)
+	_ = t.lock.Close()
+}

@@ -66,10 +66,12 @@ func Locked(ctx context.Context, path string, do func() error) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() // which unlocks it
+	defer f.Close()
 	if err := filelock.WaitContext(ctx, f, lockWait); err != nil {
 		return err
 	}
+	// Closing it would leave it locked as long as a child is between fork and exec.
+	defer filelock.Unlock(f)
 	return do()
 }
 
