@@ -285,7 +285,7 @@ func resumeApproval(ctx context.Context, a *app, id string) error {
 	}
 	a.flags.cwd, a.flags.addDirs = item.Cwd, item.AdditionalDirs
 	o, err := a.open(ctx, func(s *setup) {
-		s.session.ID, s.calls = item.Session, true
+		s.session.ID, s.calls, s.session.Prompts = item.Session, true, outlasts(&item.Use)
 		if item.Plan != nil && len(item.Plan.Modes) > 0 { // it is asked again as the person was told
 			s.session.BeforePlan = item.Plan.Modes[0]
 			s.options.Permissions.OnceOnly = s.options.Permissions.OnceOnly || item.Plan.NoRules
@@ -316,6 +316,15 @@ func resumeApproval(ctx context.Context, a *app, id string) error {
 	}
 	log.printLast(result)
 	return quiet(resultCode(result))
+}
+
+// outlasts reports whether a call changes what is scheduled beyond its session, which this one does
+// not outlive.
+func outlasts(use *abi.ToolUse) bool {
+	var input struct {
+		Durable bool `json:"durable"`
+	}
+	return use.Name == "CronDelete" || json.Unmarshal(use.Input, &input) == nil && input.Durable
 }
 
 // loosest is the loosest of some modes; empty of none.
