@@ -20,6 +20,12 @@ func movedTo(t *testing.T, mode permissions.Mode, deny, allow []string) *permiss
 			HostFolders: []permissions.Dir{dir("/home/u/.local/state/toolquay")},
 			Sessions:    dir("/home/u/.local/state/toolquay/sessions"),
 		},
+		Resolve: func(path string) string {
+			if path == "/ws/proj/link" || path == "/home/u/.local/state/toolquay/worktrees/k/w/out" {
+				return map[bool]string{true: "/ws/proj/hidden", false: "/etc/out"}[path == "/ws/proj/link"]
+			}
+			return path
+		},
 		Rules: []permissions.RuleSet{{
 			Source: permissions.SourceProject, Deny: permissions.RuleTexts(deny...), Allow: permissions.RuleTexts(allow...),
 		}},
@@ -59,6 +65,10 @@ func TestWorktreeRules(t *testing.T) {
 		{"Read(//ws)", "", "read " + tree + "/a", permissions.Deny},
 		{"Read(//ws/other/**)", "", "read " + tree + "/a", permissions.Allow},
 		{"Edit(//ws/proj/a)", "", "write " + tree + "/a", permissions.Deny},
+
+		{"Read(/link)", "", "read " + tree + "/link", permissions.Deny},
+		{"Read(/link)", "", "read " + tree + "/hidden/a", permissions.Deny}, // which the link in the former leads to
+		{"Read(/out)", "", "read /etc/out", permissions.Deny},               // which the link in this one leads to
 
 		{"", "Edit(./**)", "write " + tree + "/sub/a", permissions.Allow},
 		{"", "Edit(./**)", "write /ws/proj/sub/a", permissions.Ask},

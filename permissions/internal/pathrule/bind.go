@@ -66,19 +66,40 @@ func (pl *Places) patterns(r *Rule, write bool) []Pattern {
 		for range r.Spec.Up {
 			base = path.Dir(base)
 		}
-		in, rest, moved := pl.Moved.follow(base, segs, pl.Fold)
-		moved = moved && (!allow || r.relative())
-		if moved {
-			out = append(out, New(in, rest, pl.Fold && !allow))
+		if allow {
+			out = append(out, pl.allowed(r, base, segs))
+		} else {
+			out = append(out, pl.denied(base, segs)...)
 		}
-		if !moved || !allow { // else it means the worktree that the session is in
-			out = append(out, New(base, segs, pl.Fold && !allow))
+	}
+	return out
+}
+
+// allowed binds an allow rule. A relative one means the worktree that the session is in.
+func (pl *Places) allowed(r *Rule, base string, segs []glob.Segment) Pattern {
+	if in, rest, moved := pl.Moved.follow(base, segs, pl.Fold); moved && r.relative() {
+		return New(in, rest, false)
+	}
+	return New(base, segs, false)
+}
+
+// denied binds a deny or ask rule: where it says, and in the worktree that the session is in.
+func (pl *Places) denied(base string, segs []glob.Segment) []Pattern {
+	out := pl.through(base, segs)
+	for _, p := range out {
+		if in, rest, moved := pl.Moved.follow(p.Base, p.Segs, pl.Fold); moved {
+			out = append(out, pl.through(in, rest)...)
 		}
-		// A deny that goes through a link binds what the link points at too.
-		if !allow && pl.Resolve != nil {
-			if target, rest, moved := pl.follow(base, segs); moved {
-				out = append(out, New(target, rest, pl.Fold))
-			}
+	}
+	return out
+}
+
+// through binds a pattern, and if it goes through a link, what the link points at too.
+func (pl *Places) through(base string, segs []glob.Segment) []Pattern {
+	out := []Pattern{New(base, segs, pl.Fold)}
+	if pl.Resolve != nil {
+		if target, rest, moved := pl.follow(base, segs); moved {
+			out = append(out, New(target, rest, pl.Fold))
 		}
 	}
 	return out

@@ -21,7 +21,7 @@ type Moved struct {
 // rest there. Moved is false where it names nothing in the first one, and where it is one of
 // any depth in the whole file system, which holds in both anyway.
 func (m *Moved) follow(base string, segs []glob.Segment, fold bool) (in string, rest []glob.Segment, moved bool) {
-	if base == "/" && len(segs) > 0 && segs[0].Deep {
+	if (base == "" || base == "/") && len(segs) > 0 && segs[0].Deep {
 		return "", nil, false
 	}
 	if base != "" && base != "/" {
