@@ -26,7 +26,7 @@ func TestAside(t *testing.T) {
 			ID: "b1", State: abi.TaskFailed, Exit: &failed, Title: "make all", Began: began, Ended: began.Add(2 * time.Second),
 		}},
 		`scheduled prompt c1: look \x1b[2Kat it`: {Kind: host.EventCron, Cron: &capability.DuePrompt{ID: "c1", Prompt: "look \x1b[2Kat it\nand more"}},
-		"": {Kind: host.EventTask, Task: &capability.TaskInfo{ID: "b1", State: abi.TaskRunning, Began: began}},
+		"":                                       {Kind: host.EventTask, Task: &capability.TaskInfo{ID: "b1", State: abi.TaskRunning, Began: began}},
 	} {
 		if got := Aside(&e); got != want {
 			t.Errorf("got %q, want %q", got, want)
