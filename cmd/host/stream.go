@@ -35,7 +35,8 @@ The first is of the type session, with its id and the version of this protocol.
 With turn, call and elapsed_ms there follow queued, started, progress, log (with
 --logs), permission, question, answered, deed (a command made a commit, say), finished
 (a call of an MCP server has ended), result (in call order), persisted, replaced,
-discarded, interruptible, message, todos and work (a list of work has changed), output
+discarded, interruptible, message, todos and work (a list of work has changed),
+worktree (the session has entered a git worktree, or left it), output
 and, once for each turn, done; of no turn are error (a part of the input that could not
 be read and was passed over), tools (others can be called from the next turn on), plugin
 (one cannot be used), mode (it has changed), worktree (the session has entered or left
