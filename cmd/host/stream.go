@@ -39,8 +39,7 @@ discarded, interruptible, message, todos and work (a list of work has changed),
 worktree (the session has entered a git worktree, or left it), output
 and, once for each turn, done; of no turn are error (a part of the input that could not
 be read and was passed over), tools (others can be called from the next turn on), plugin
-(one cannot be used), mode (it has changed), worktree (the session has entered or left
-one), task (one began or ended in the background), the deed lines of such a task, and
+(one cannot be used), mode (it has changed), task (one began or ended in the background), the deed lines of such a task, and
 cron (a prompt that the model scheduled came due: give it to the model as a message;
 while the input is open, they come).
 Types and keys that you do not know are to be passed over: more may come. With
