@@ -15,7 +15,7 @@ import (
 // The bounds of a source.
 const (
 	// maxSkills is how many skills and commands of a source are read, and maxEntries how many
-	// names of one directory.
+	// names of one directory, and of all that commands lie in.
 	maxSkills  = 1000
 	maxEntries = 10_000
 	// maxNested is how deep commands lie in directories; links among them end there too.
@@ -53,7 +53,9 @@ func (p *place) find() (files []*file, problems []error) {
 		files = append(files, &file{source: p.Source, name: name, own: e})
 	}
 	if !p.Flat {
-		files = p.commands(commandDir, "", maxNested, files, &problems)
+		if files = p.commands(commandDir, "", maxNested, files, &problems); p.looked > maxEntries {
+			problems = append(problems, fmt.Errorf("there are more than %d names in the directories of commands; the rest is left out", maxEntries))
+		}
 	}
 	if over := len(files) - maxSkills; over > 0 {
 		files = files[:maxSkills]
@@ -69,10 +71,13 @@ func (p *place) commands(dir, prefix string, deep int, files []*file, problems *
 		*problems = append(*problems, err)
 	}
 	for _, e := range entries {
+		if p.looked++; p.looked > maxEntries || len(files) > maxSkills {
+			break
+		}
 		name := path.Join(dir, e)
 		info, err := p.peek(name)
 		switch {
-		case len(files) > maxSkills || err != nil && missing(err):
+		case err != nil && missing(err):
 		case err == nil && info.IsDir():
 			if deep > 0 {
 				files = p.commands(name, prefix+e+"/", deep-1, files, problems)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,6 +108,21 @@ func TestFolderMoves(t *testing.T) {
 	if l, err := s.Load(t.Context(), ""); err == nil || abi.CodeOf(err) == abi.CodeInternal {
 		t.Errorf("loaded %+v, %v", l, err)
 	}
+}
+
+// TestLinksMultiply ends where 100 links among commands make 100 million directories of one.
+func TestLinksMultiply(t *testing.T) {
+	t.Parallel()
+	dir := write(t, t.TempDir(), map[string]string{"commands/none": "", "skills/x/SKILL.md": plain})
+	for i := range 100 {
+		if err := os.Symlink(".", filepath.Join(dir, "commands", "l"+strconv.Itoa(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := named(skills.Load(user(dir), nil)); !slices.Equal(got, []string{"x"}) {
+		t.Errorf("found %q", got)
+	}
+	wantProblem(t, dir, "more than 10000 names")
 }
 
 // TestUnreadable tells of a directory that cannot be listed, and goes on with the rest.

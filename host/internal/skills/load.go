@@ -7,7 +7,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/visible"
@@ -34,22 +33,17 @@ func (s *Skill) Load(ctx context.Context, args string) (*Loaded, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.loaded(text), nil
+		var b begins
+		b.add(counted(text))
+		return &Loaded{s, b.text.String(), b.chars}, nil
 	}
 	now, body, err := s.again()
 	if err != nil {
 		return nil, err
 	}
 	now.Name, now.ShadowedBy = s.Name, s.ShadowedBy
-	return now.loaded(fill(strings.TrimSpace(body)+"\n", args, s.file.command)), nil
-}
-
-func (s *Skill) loaded(text string) *Loaded {
-	l := &Loaded{Skill: s, Text: text, Chars: utf8.RuneCountInString(text)}
-	if l.Chars > MaxText {
-		l.Text = string([]rune(text)[:MaxText])
-	}
-	return l
+	text, chars := fill(strings.TrimSpace(body)+"\n", args, s.file.command)
+	return &Loaded{now, text, chars}, nil
 }
 
 // again reads the whole file.

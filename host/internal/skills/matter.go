@@ -213,12 +213,12 @@ func mend(text string) string {
 		if found == nil {
 			continue
 		}
-		value := found[2] + found[4]
+		value := []string{found[2] + found[4]}
 		for j := i + 1; j < len(lines) && (strings.HasPrefix(lines[j], " ") || strings.HasPrefix(lines[j], "\t")); j++ {
-			value += " " + strings.TrimSpace(lines[j])
+			value = append(value, strings.TrimSpace(lines[j]))
 			lines[j] = ""
 		}
-		lines[i] = found[1] + found[3] + ": '" + strings.ReplaceAll(strings.TrimSpace(value), "'", "''") + "'"
+		lines[i] = found[1] + found[3] + ": '" + strings.ReplaceAll(strings.TrimSpace(strings.Join(value, " ")), "'", "''") + "'"
 	}
 	return strings.Join(lines, "\n")
 }
@@ -240,7 +240,13 @@ func withoutLine(err error) string {
 	return strings.TrimPrefix(text, yamlLine.FindString(text))
 }
 
+// maxWarnings is how many warnings of a file are told.
+const maxWarnings = 100
+
 func (m *matter) warn(line int, format string, args ...any) {
+	if len(m.faults) >= maxWarnings {
+		return
+	}
 	m.faults = append(m.faults, Fault{Line: line, Text: fmt.Sprintf(format, args...)})
 }
 

@@ -34,12 +34,23 @@ func readText(fsys fs.FS, name string, most int64) (text string, whole bool, err
 			return "", false, abi.Errorf(abi.CodeTooLarge, "it has more than %d bytes; it had %d when it was opened", MaxFile, info.Size())
 		}
 		raw = raw[:most]
-		for !utf8.Valid(raw[len(raw)-utf8.UTFMax:]) && len(raw) > int(most)-utf8.UTFMax { // a character is cut
-			raw = raw[:len(raw)-1]
-		}
+		raw = wholeRunes(raw)
 	}
 	text, err = normal(raw)
 	return text, whole, err
+}
+
+// wholeRunes is a text without the character that its end cuts.
+func wholeRunes(raw []byte) []byte {
+	for i := len(raw) - 1; i >= max(0, len(raw)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(raw[i]) {
+			if !utf8.FullRune(raw[i:]) {
+				return raw[:i]
+			}
+			break
+		}
+	}
+	return raw
 }
 
 // normal is a text without a byte order mark, and with one kind of line end.

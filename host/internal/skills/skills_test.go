@@ -377,6 +377,42 @@ func TestLong(t *testing.T) {
 	}
 }
 
+// TestArgumentsMultiply loads a short text that names long arguments so often that all of it would be
+// some 100 GB: it is counted, not made.
+func TestArgumentsMultiply(t *testing.T) {
+	t.Parallel()
+	const times, long = 5_000_000, 20_000
+	set := skills.Load(user(write(t, t.TempDir(), map[string]string{"commands/many.md": strings.Repeat("$1", times)})), nil)
+	l := load(t, set, "many", strings.Repeat("ä", long))
+	if l.Chars != times*long+1 || l.Text != strings.Repeat("ä", skills.MaxText) {
+		t.Errorf("loaded %d bytes, and counted %d", len(l.Text), l.Chars)
+	}
+}
+
+// TestCutCharacter lists skills whose first part, as much as is read to list them, ends in a character.
+func TestCutCharacter(t *testing.T) {
+	t.Parallel()
+	for _, char := range []string{"ä", "漢", "😀"} {
+		for i := range 4 {
+			text := "---\nname: x\ndescription: " + strings.Repeat("d", i+1) + "\n---\n" + strings.Repeat(char, 40_000)
+			set := skills.Load(user(write(t, t.TempDir(), map[string]string{"skills/x/SKILL.md": text})), nil)
+			if got := named(set); !slices.Equal(got, []string{"x"}) {
+				t.Errorf("%s, %d: found %q, %v", char, i, got, set.All()[0].Problem())
+			}
+		}
+	}
+}
+
+// TestManyWarnings bounds what is kept of a file that is wrong in each line.
+func TestManyWarnings(t *testing.T) {
+	t.Parallel()
+	text := "---\nname: x\ndescription: d\n" + strings.Repeat("a: b\n", 5000) + "---\nx"
+	set := skills.Load(user(write(t, t.TempDir(), map[string]string{"skills/x/SKILL.md": text})), nil)
+	if s := set.All()[0]; s.Problem() != nil || len(s.Faults) != 100 {
+		t.Errorf("%v, with %d faults", s.Problem(), len(s.Faults))
+	}
+}
+
 // TestEmbedded reads skills of a program's own file system, which have no folder.
 func TestEmbedded(t *testing.T) {
 	t.Parallel()

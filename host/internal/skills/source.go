@@ -41,6 +41,8 @@ type place struct {
 	fsys  fs.FS
 	close func() error
 	admit func(*Skill) error
+	// looked counts the names in the directories of commands: links among those can make many of few.
+	looked int
 }
 
 // open returns nil where the directory does not exist.
