@@ -91,6 +91,9 @@ func (p *place) folder(f *file) (string, error) {
 	if err != nil {
 		return "", abi.Errorf(abi.CodeNotFound, "the folder %s cannot be followed: %s", visible.Line(p.path(path.Dir(f.name))), plain(err))
 	}
+	if visible.Line(real) != real {
+		return "", abi.Errorf(abi.CodeDenied, "the folder of the skill, %s, has a name with characters that do not show", visible.Name(real))
+	}
 	if p.Within == "" {
 		return real, nil
 	}

@@ -127,8 +127,11 @@ func (s *Skill) call(m *matter) {
 			m.warn(line, "the name is not that of the folder, %s", visible.Name(place))
 		}
 	}
-	if !usable(s.Own) {
-		m.fatal(0, "it cannot be called by the name of its folder either")
+	switch {
+	case visible.Line(place) != place: // what tells a model of the folder would be told by its name
+		m.fatal(0, "the name of its folder, %s, has characters that do not show", visible.Name(place))
+	case !usable(s.Own):
+		m.fatal(max(line, 1), "it cannot be called by the name of its folder either: use lower-case letters, digits and hyphens, at most %d", maxName)
 	}
 }
 
