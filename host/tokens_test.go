@@ -1,7 +1,9 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
+	"path/filepath"
 	"testing"
 
 	"github.com/tiktoken-go/tokenizer"
@@ -49,8 +51,13 @@ func TestDefinitionsTakeFewTokens(t *testing.T) {
 	})
 	t.Run("deferred", func(t *testing.T) {
 		t.Parallel()
-		h := newShelled(t, func(o *host.Options) { o.Model.Toolset.Defer = host.DeferAlways })
-		s := session(t, h.Host, host.SessionOptions{Asker: yes()})
+		h := newShelled(t, func(o *host.Options) {
+			o.Model.Toolset.Defer = host.DeferAlways
+			o.Storage.Worktrees = filepath.Join(o.Paths.Home, "state/worktrees")
+			text := func(context.Context, string) (string, error) { return "Fill it in.", nil }
+			o.Skills.Own = []host.Skill{{Name: "pdf", Description: "Fills in forms", Fetch: text}} // without one no tool loads them
+		})
+		s := session(t, h.Host, host.SessionOptions{Asker: yes(), Prompts: true})
 		// The format in which deferred tools are not sent at all.
 		total := count([]byte(definitions(t, s, host.FormatOpenAI)))
 		if total > mostTokensDeferred {

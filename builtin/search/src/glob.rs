@@ -36,7 +36,6 @@ pub struct GlobOutput {
 /// - Shows paths relative to the working directory, 100 at most.
 /// - Finds hidden and ignored files too, but nothing in version control's own
 ///   folders.
-/// - Use Grep to search by content.
 #[tool(name = "Glob", output = GlobOutput)]
 pub fn glob(input: GlobInput, cx: &mut Context) -> Result<Output, ToolError> {
     let path = input.path.as_deref().unwrap_or_default();

@@ -93,7 +93,6 @@ pub struct GrepOutput {
 ///   control; hidden files are searched.
 /// - A closing note says how to go on where there is more, or the search took too long.
 /// - Edit may change lines that are shown, without a Read.
-/// - Use Glob to search by name.
 #[tool(name = "Grep", output = GrepOutput)]
 pub fn grep(input: GrepInput, cx: &mut Context) -> Result<Output, ToolError> {
     let found = cx.search().contents(&arguments(&input))?;

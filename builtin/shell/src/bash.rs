@@ -53,9 +53,7 @@ pub struct BashInput {
 /// - Join commands that need each other with &&, and make separate calls in one message of
 ///   others: those that only read run side by side, and when one fails, the others are
 ///   cancelled.
-/// - Notes in square brackets begin the result, such as an exit status other than 0: a
-///   failure, unless the program means something else by it, as grep does when it finds
-///   nothing.
+/// - Notes in square brackets begin the result, such as an exit status other than 0.
 #[tool(name = "Bash", output = Ran)]
 pub fn bash(input: BashInput, cx: &mut Context) -> Result<Output, ToolError> {
     let args = ShellArgs {

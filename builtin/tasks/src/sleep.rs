@@ -25,8 +25,7 @@ pub struct SleepOutput {
 ///
 /// - Holds no process and no shell, so use it rather than a sleep command. It ends early
 ///   when a background task ends, and when the user writes something.
-/// - To wait for one task, use TaskOutput. Do not wait for what you can look up or do
-///   now.
+/// - To wait for one task, use TaskOutput.
 #[tool(name = "Sleep", output = SleepOutput)]
 pub fn sleep(input: SleepInput, cx: &mut Context) -> Result<Output, ToolError> {
     let ok = cx.tasks().sleep(input.duration_ms)?;
