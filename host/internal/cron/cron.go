@@ -54,9 +54,10 @@ type Jobs struct {
 	durable bool
 	// changed has a token when there may be other jobs to wait for.
 	changed chan struct{}
-	// running is held by who takes what comes due. It guards told, the times of durable jobs
-	// that were told and could not be written down as such, and warned, of what the log knows.
-	running sync.Mutex
+	// running has a token while somebody takes what comes due. It guards told, the times of
+	// durable jobs that were told and could not be written down as such, and warned, of what the
+	// log knows.
+	running chan struct{}
 	told    map[string]time.Time
 	warned  map[string]bool
 
@@ -66,7 +67,10 @@ type Jobs struct {
 
 // Open begins the jobs of a session, whose calls somebody makes.
 func (c *Cron) Open(by permissions.Caller) *Jobs {
-	j := &Jobs{cron: c, durable: c.options.Store != nil && lasting(&by), changed: make(chan struct{}, 1), told: make(map[string]time.Time), warned: make(map[string]bool)}
+	j := &Jobs{
+		cron: c, durable: c.options.Store != nil && lasting(&by), changed: make(chan struct{}, 1), running: make(chan struct{}, 1),
+		told: make(map[string]time.Time), warned: make(map[string]bool),
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sessions[j] = struct{}{}

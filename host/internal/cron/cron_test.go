@@ -281,6 +281,60 @@ func TestClock(t *testing.T) {
 	})
 }
 
+// A clock that is set back by much has a job come at its next time, not up to a minute later; what
+// was not taken comes again at once, whatever the clock shows.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	for _, durable := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(t, t.TempDir())
+			stop := d.run()
+			d.create(abi.CronArgs{Cron: "0,30 * * * *", Prompt: "half", Recurring: true, Durable: durable})
+			d.after(29*time.Minute + 20*time.Second)
+			d.offset.Add(-int64(4*time.Hour + 10*time.Second)) // seen at 20:29:50
+			d.after(40 * time.Second)
+			d.after(11*time.Second, "31T20:30 half")
+			d.refuse = true
+			d.after(30*time.Minute, "31T21:00 half")
+			stop()
+			d.refuse = false
+			d.offset.Add(-int64(2 * time.Hour))
+			defer d.run()()
+			d.after(0, "31T21:00 half again")
+		})
+	}
+}
+
+// What another process of the project makes is noticed by one that knew of no job, too.
+func TestMadeElsewhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		d, other := newDesk(t, dir), newDesk(t, dir) // which takes nothing
+		defer d.run()()
+		d.after(time.Hour)
+		other.create(abi.CronArgs{Cron: "10 * * * *", Prompt: "theirs", Durable: true})
+		d.after(10*time.Minute, "1T01:10 theirs")
+	})
+}
+
+// A second loop waits for the first, as long as it is asked to.
+func TestSecondLoop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, "")
+		stop := d.run()
+		d.once("1 * * * *", "one")
+		second := d.run()
+		synctest.Wait()
+		second()
+		third := d.run()
+		stop()
+		d.after(time.Minute, "1T00:01 one")
+		third()
+	})
+}
+
 // Who does not take a prompt gets it again.
 func TestAgain(t *testing.T) {
 	t.Parallel()
@@ -473,6 +527,10 @@ func TestDescribe(t *testing.T) {
 		id := d.create(abi.CronArgs{Cron: "7 9 * * *", Prompt: "look", Durable: true})
 		want = "Every day at 09:07 (7 9 * * *), once, in whichever session of the project runs then\nnext: Sat 2000-01-01 09:07 UTC\n\nlook\n"
 		if got := says(abi.CronArgs{Do: abi.CronDelete, ID: id}); got != want {
+			t.Errorf("got\n%s", got)
+		}
+		want = "At 09:07 on Monday (7 9 * * 1), for 7 days, while this session runs\nnext: Mon 2000-01-03 09:07 UTC\n\nlook\n" // and no other within them
+		if got := says(abi.CronArgs{Do: abi.CronCreate, Cron: "7 9 * * 1", Prompt: "look", Recurring: true}); got != want {
 			t.Errorf("got\n%s", got)
 		}
 	})

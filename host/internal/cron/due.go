@@ -24,8 +24,12 @@ type Taker struct {
 // Run gives the prompts of the session's jobs as they come due, until ctx ends: several at once by
 // their times, then their ids. One at a time does so.
 func (j *Jobs) Run(ctx context.Context, t Taker) {
-	j.running.Lock()
-	defer j.running.Unlock()
+	select {
+	case j.running <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-j.running }()
 	for ctx.Err() == nil {
 		due, wait := j.look()
 		switch told, more := j.tellAll(ctx, due, &t); {
@@ -60,7 +64,7 @@ func (j *Jobs) mine() []*job {
 	return list
 }
 
-// forEver is how long is waited where there is no job.
+// forEver is how long is waited where there is no job, nor anybody else who makes one.
 const forEver = 1<<63 - 1
 
 // look finds the jobs that are due or are to begin anew, and how long no other comes due: at most
@@ -68,13 +72,18 @@ const forEver = 1<<63 - 1
 func (j *Jobs) look() (due []*job, wait time.Duration) {
 	list, now, zone := j.mine(), j.cron.now(), j.cron.options.Zone
 	wait = lookEvery
-	if len(list) == 0 {
+	if len(list) == 0 && !j.durable { // other processes make durable ones
 		wait = forEver
 	}
 	for _, k := range list {
 		switch left := k.at(zone).Sub(now); {
-		case left <= 0 || now.Before(k.Through.Add(-setBack)):
+		case k.Fired != nil || left <= 0:
 			due = append(due, k)
+		case now.Before(k.Through.Add(-setBack)):
+			due = append(due, k)
+			if next, ok := k.schedule.Next(now, zone); ok {
+				wait = min(wait, next.Sub(now))
+			}
 		default:
 			wait = min(wait, left)
 		}

@@ -53,7 +53,7 @@ func (v view) describe(k *job) string {
 	at := k.Through
 	for range nextShown {
 		due, ok := k.schedule.Next(at, v.cron.options.Zone)
-		if !ok || len(next) == 1 && !k.Recurring {
+		if !ok || len(next) > 0 && (!k.Recurring || due.After(k.Created.Add(lasts))) {
 			break
 		}
 		next, at = append(next, due.Format("Mon 2006-01-02 15:04 MST")), due
