@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -26,7 +27,7 @@ func (d *Decision) Suggestions() []string {
 	case AccessNet:
 		rules = d.hostRule()
 	default:
-		rules = []string{d.Tool}
+		rules = []string{d.callRule()}
 	}
 	for _, rule := range rules {
 		if !d.grants(rule) {
@@ -83,6 +84,18 @@ func suggestPath(tool, path string) string {
 // ReadBelow is the text of a rule on reading what is in a directory, which is absolute.
 func ReadBelow(dir string) string {
 	return strings.TrimSuffix(suggestPath(toolRead, strings.TrimSuffix(filepath.ToSlash(dir), "/")), ")") + "/**)"
+}
+
+// callRule is a rule on the tool, and of one that calls something by its name, on that.
+func (d *Decision) callRule() string {
+	var input map[string]json.RawMessage
+	var called string
+	if field, calls := callers[d.Tool]; calls && json.Unmarshal(d.request.Input, &input) == nil && json.Unmarshal(input[field], &called) == nil {
+		if words := strings.Fields(called); len(words) > 0 {
+			return d.Tool + "(" + strings.TrimPrefix(words[0], "/") + ")"
+		}
+	}
+	return d.Tool
 }
 
 // hostRule is a rule on the host, or on the tool if it is not known to take hosts. What a

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,11 +56,15 @@ func (s *server) listPrompts(ctx context.Context, c *connection) {
 
 // allPrompts follows the pages of the list.
 func (c *connection) allPrompts(ctx context.Context) (all []*mcp.Prompt, err error) {
-	params := &mcp.ListPromptsParams{}
+	params, size := &mcp.ListPromptsParams{}, 0
 	for range maxPages {
 		page, err := before(ctx, func() (*mcp.ListPromptsResult, error) { return c.session.ListPrompts(ctx, params) })
 		if err != nil {
 			return all, err
+		}
+		text, _ := json.Marshal(page.Prompts) // what came as JSON can be written as such
+		if size += len(text); size > maxMessage {
+			return all, fmt.Errorf("they have more than %d MiB", maxMessage>>20)
 		}
 		for _, p := range page.Prompts {
 			if p != nil && p.Name != "" && len(all) < maxPrompts {

@@ -95,12 +95,13 @@ func TestPromptsAreSkills(t *testing.T) {
 // TestPromptsAreJudged as calls of the server's tools are: they send it what the model writes.
 func TestPromptsAreJudged(t *testing.T) {
 	t.Parallel()
-	for allow, code := range map[string]abi.Code{"": abi.CodeNeedsApproval, "Skill(mcp__lib__talk)": "", "Skill": "", "Skill(mcp__lib__topic)": abi.CodeNeedsApproval} {
+	for allow, code := range map[string]abi.Code{"": abi.CodeNeedsApproval, "Skill(mcp__lib__talk)": "", "Skill": "", "Skill(mcp__lib__topic)": abi.CodeNeedsApproval, "mcp__lib": abi.CodeNeedsApproval} {
 		h := open(t, host.Options{Builtins: true}, allow, "")
 		connect(t, h, servers.Config{Name: "lib", URL: serve(t, prompter())})
 		s := session(t, h, host.SessionOptions{})
 		wait(t, "the prompts", func() bool { return skillsOf(t, s) != "" })
-		if r := call(t.Context(), s, "Skill", `{"skill":"mcp__lib__talk"}`); r.IsError != (code != "") || r.IsError && r.Error.Code != code {
+		r := call(t.Context(), s, "Skill", `{"skill":"/mcp__lib__talk"}`)
+		if r.IsError != (code != "") || r.IsError && (r.Error.Code != code || !strings.Contains(r.Text(), "It needs the allow rule Skill(mcp__lib__talk).")) {
 			t.Errorf("with allow %q: %q", allow, r.Text())
 		}
 	}
