@@ -33,10 +33,7 @@ const maxDue = 50_000
 // it has left, so that another process tells it if this one ends before.
 func (d *duePrompts) follow(ctx context.Context, session *host.Session) {
 	for p := range session.Prompts(ctx) {
-		waits := &duePrompt{p, make(chan struct{})}
-		d.mu.Lock()
-		d.list = append(d.list, waits)
-		d.mu.Unlock()
+		waits := d.put(ctx, p)
 		if !p.Durable {
 			continue
 		}
@@ -46,6 +43,22 @@ func (d *duePrompts) follow(ctx context.Context, session *host.Session) {
 			return
 		}
 	}
+}
+
+// put has a prompt wait, unless the session has ended: another time of a job that waits already
+// counts as that one.
+func (d *duePrompts) put(ctx context.Context, p capability.DuePrompt) *duePrompt {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at := slices.IndexFunc(d.list, func(w *duePrompt) bool { return w.ID == p.ID }); at >= 0 {
+		d.list[at].Last = p.Last
+		return d.list[at]
+	}
+	waits := &duePrompt{p, make(chan struct{})}
+	if ctx.Err() == nil { // else they were forgotten
+		d.list = append(d.list, waits)
+	}
+	return waits
 }
 
 // behind is a result with those that wait behind it: in its text, and with that in its structured

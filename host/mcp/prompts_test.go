@@ -27,12 +27,15 @@ func (c *setClock) Now() time.Time          { return time.Unix(c.seconds.Load(),
 func (c *setClock) Advance(d time.Duration) { c.seconds.Add(int64(d / time.Second)) }
 
 // scheduling serves a host with a clock, in whose sessions nobody is asked.
-func scheduling(t *testing.T, clock *setClock, dir string) *served {
+func scheduling(t *testing.T, clock *setClock, dir string, more ...func(*mcp.Options, *host.Options)) *served {
 	var s *served
 	s = serve(t, func(m *mcp.Options, o *host.Options) {
 		o.Plugins.Clock, o.Storage.Cron, o.Paths.Project = clock.Now, filepath.Join(dir, "cron"), "/project"
 		m.Open = func(_ context.Context, c mcp.Client) (*host.Session, error) {
 			return s.host.NewSession(host.SessionOptions{Cwd: s.dir, Asker: c.Asker, Mode: permissions.ModeBypass, Prompts: true})
+		}
+		for _, change := range more {
+			change(m, o)
 		}
 	})
 	return s
@@ -49,25 +52,58 @@ func TestDuePrompts(t *testing.T) {
 			c := w.connect(scheduling(t, clock, t.TempDir()), nil)
 			gives(t, c, "CronCreate", `{"cron":"* * * * *","prompt":"look at it"}`, `"humanSchedule":"Every minute"`)
 			clock.Advance(8 * 24 * time.Hour)
-			stir := func() string {
-				r := result(t, c, "CronCreate", `{"cron":"0 0 * * *","prompt":"other"}`)
+			says := func(tool, input string) string {
+				r := result(t, c, tool, input)
 				structured, _ := r.StructuredContent.(map[string]any)
 				if text, _ := structured["text"].(string); strings.Contains(textOf(r), "look at it") != strings.Contains(text, "look at it") {
 					t.Errorf("structured is %v", structured)
 				}
 				return textOf(r)
 			}
-			text := ""
+			text := says("CronCreate", `{"cron":"0 0 * * *","prompt":"other"}`) // which has the clock looked at, too
 			for end := time.Now().Add(testenv.Patience); !strings.Contains(text, "look at it") && time.Now().Before(end); {
-				text = stir() // which has the clock looked at, too
+				text = says("TaskList", `{}`)
 			}
 			if !strings.Contains(text, "[The prompt that you scheduled as c") || !strings.Contains(text, " came due at 2026-06-01T12:01:00") || !strings.Contains(text, ", for the last time:]\nlook at it") {
 				t.Errorf("the result is %q", text)
 			}
-			if text = stir(); strings.Contains(text, "look at it") {
+			if text = says("TaskList", `{}`); strings.Contains(text, "look at it") {
 				t.Errorf("it comes twice: %q", text)
 			}
 		})
+	}
+}
+
+// What comes due several times while a client makes no call stands behind its next result once.
+func TestDuePromptsOfIdleClient(t *testing.T) {
+	t.Parallel()
+	clock := noonClock()
+	var due atomic.Int32
+	s := scheduling(t, clock, t.TempDir(), func(_ *mcp.Options, o *host.Options) {
+		o.Observe.Events = func(e host.Event) {
+			if e.Kind == host.EventCron {
+				due.Add(1)
+			}
+		}
+	})
+	c, other := s.pipe(nil, revisions[0]), s.pipe(nil, revisions[0])
+	gives(t, c, "CronCreate", `{"cron":"* * * * *","prompt":"look at it"}`, `"humanSchedule":"Every minute"`)
+	const times = 4
+	for n := range int32(times) {
+		clock.Advance(time.Minute)
+		result(t, other, "CronCreate", `{"cron":"0 0 * * *","prompt":"other"}`) // which has the clock looked at
+		for end := time.Now().Add(testenv.Patience); due.Load() <= n; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("it did not come due")
+			}
+		}
+	}
+	text := ""
+	for end := time.Now().Add(testenv.Patience); !strings.Contains(text, "look at it") && time.Now().Before(end); {
+		text = textOf(result(t, c, "TaskList", `{}`))
+	}
+	if n := strings.Count(text, "look at it"); n != 1 || !strings.Contains(text, " came due at 2026-06-01T12:01:00") {
+		t.Errorf("it comes %d times: %q", n, text)
 	}
 }
 

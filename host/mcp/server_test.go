@@ -45,7 +45,13 @@ func serve(tb testing.TB, change ...func(*mcp.Options, *host.Options)) *served {
 		c(&o, &of)
 	}
 	s.server = mcp.New(o)
-	of.Observe.Events = s.server.Observe
+	observe := of.Observe.Events
+	of.Observe.Events = func(e host.Event) {
+		s.server.Observe(e)
+		if observe != nil {
+			observe(e)
+		}
+	}
 	h, err := host.Open(tb.Context(), of)
 	if err != nil {
 		tb.Fatal(err)

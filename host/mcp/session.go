@@ -41,7 +41,7 @@ type clientSession struct {
 	calls  map[string]*call
 	used   time.Time
 	// unfollow ends waiting for scheduled prompts; nil where no session is open.
-	unfollow context.CancelFunc
+	unfollow func()
 }
 
 // newSession makes what a client sees. The host's session is opened when it is needed: only
@@ -207,8 +207,12 @@ func (c *clientSession) begin(session *host.Session, of *Client) bool {
 	}
 	c.host, c.roots, c.wish, c.stale, c.listed = session, of.Roots, of.Mode, false, false
 	ctx, cancel := context.WithCancel(context.Background())
-	c.unfollow = cancel
-	go c.due.follow(ctx, session)
+	ended := make(chan struct{})
+	c.unfollow = func() { cancel(); <-ended }
+	go func() {
+		defer close(ended)
+		c.due.follow(ctx, session)
+	}()
 	return true
 }
 
