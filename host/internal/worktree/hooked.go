@@ -2,7 +2,6 @@ package worktree
 
 import (
 	"cmp"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -54,8 +53,10 @@ func (s *Session) standing(was *at) (*Tree, error) {
 	if !was.Hooked {
 		return s.Store.Open(was.Path)
 	}
-	if info, err := os.Stat(was.Path); err != nil || !info.IsDir() {
-		return nil, cmp.Or(err, fs.ErrNotExist)
+	if lies, err := madeByHook(was.Path, was.Before); err != nil {
+		return nil, err
+	} else if lies != was.Path {
+		return nil, abi.Errorf(abi.CodeChanged, "it leads to %s now", lies)
 	}
 	return &Tree{Record: Record{Path: was.Path, State: Made, Main: was.Before, From: was.Before, Session: s.ID}, store: s.Store}, nil
 }

@@ -148,7 +148,7 @@ func TestLeaveUnknown(t *testing.T) {
 	in, p, _ := sessionIn(s, main)
 	ok, err := in.Enter(t.Context(), "x", silent)
 	must(t, err)
-	must(t, os.RemoveAll(ok.Path))
+	must(t, os.Remove(filepath.Join(ok.Path, ".git")))
 	if _, err := leave(t, in, abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard); abi.CodeOf(err) != abi.CodeChanged {
 		t.Errorf("got %v", err)
 	}
@@ -227,6 +227,13 @@ func TestHooked(t *testing.T) {
 		t.Fatalf("it entered %+v, %v, in %s", ok, err, p.cwd)
 	}
 	must(t, in.Close())
+	must(t, os.Remove(made))
+	must(t, os.Symlink("/", made))
+	if next, at, _ := sessionIn(s, dir); next.Resume(j.all) == "" || at.cwd != dir {
+		t.Errorf("it goes on in %s, which is a link to everything", at.cwd)
+	}
+	must(t, os.Remove(made))
+	must(t, os.Mkdir(made, 0o700))
 	in, p, _ = sessionIn(s, dir)
 	if gone := in.Resume(j.all); gone != "" || p.cwd != made {
 		t.Fatalf("it goes on in %s: %s", p.cwd, gone)
