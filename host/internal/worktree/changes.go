@@ -70,20 +70,20 @@ func (t *Tree) changes(ctx context.Context) (*Changes, error) {
 	if t.hooked() {
 		return nil, errors.New("a hook made it")
 	}
-	if info, err := os.Lstat(t.Path); err != nil {
-		return nil, err
-	} else if !info.IsDir() {
-		return nil, errors.New("it is no directory")
-	}
 	program, err := t.store.Git()
 	if err != nil {
 		return nil, err
 	}
-	g, err := newGit(ctx, program, t.Path)
-	if err != nil {
+	switch info, err := os.Lstat(t.Path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return t.withoutFiles(ctx, program)
+	case err != nil:
 		return nil, err
+	case !info.IsDir():
+		return nil, errors.New("it is no directory")
 	}
-	if err := t.same(ctx, g); err != nil {
+	g, err := t.git(ctx, program)
+	if err != nil {
 		return nil, err
 	}
 	status, err := g.run(ctx, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames")
@@ -91,10 +91,53 @@ func (t *Tree) changes(ctx context.Context) (*Changes, error) {
 		return nil, err
 	}
 	c := &Changes{Files: split(status)}
+	if err := t.unseen(ctx, g, c); err != nil {
+		return nil, err
+	}
 	if c.Underway, err = t.underway(ctx, g); err != nil {
 		return nil, err
 	}
-	return c, t.commits(ctx, g, c)
+	return c, t.commits(ctx, g, c, "HEAD", "--glob=refs/worktree/*")
+}
+
+// withoutFiles are the changes where somebody has removed the directory: the commits of its branch,
+// and of the HEAD that git may still know.
+func (t *Tree) withoutFiles(ctx context.Context, program string) (*Changes, error) {
+	g, err := newGit(ctx, program, t.Common)
+	if err != nil {
+		return nil, err
+	}
+	trees, err := g.worktrees(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var heads []string
+	for _, tree := range trees {
+		if tree.path == t.Path && strings.Trim(tree.head, "0") != "" {
+			heads = append(heads, tree.head)
+		}
+	}
+	c := &Changes{}
+	return c, t.commits(ctx, g, c, heads...)
+}
+
+// unseen adds the files that git was told to take for unchanged, as status leaves them out. A
+// worktree that was made here has none; those that are not checked out are not there.
+func (t *Tree) unseen(ctx context.Context, g *git, c *Changes) error {
+	all, err := g.run(ctx, "ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	for line := range strings.SplitSeq(all, "\x00") {
+		mark, name, _ := strings.Cut(line, " ")
+		if mark == "" || mark != "S" && strings.ToUpper(mark) == mark {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(t.Path, filepath.FromSlash(name))); err == nil {
+			c.Files = append(c.Files, name+" (git update-index hides its changes)")
+		}
+	}
+	return nil
 }
 
 // underway is what was begun in a worktree and not ended; empty is nothing.
@@ -117,8 +160,8 @@ func (t *Tree) underway(ctx context.Context, g *git) (string, error) {
 	return "", nil
 }
 
-// commits finds those that would be lost with the worktree and its branch.
-func (t *Tree) commits(ctx context.Context, g *git, c *Changes) error {
+// commits finds those that would be lost with the worktree and its branch, of what it holds.
+func (t *Tree) commits(ctx context.Context, g *git, c *Changes, of ...string) error {
 	trees, err := g.worktrees(ctx)
 	if err != nil {
 		return err
@@ -126,9 +169,11 @@ func (t *Tree) commits(ctx context.Context, g *git, c *Changes) error {
 	if c.tip, err = g.tip(ctx, t.Branch); err != nil {
 		return err
 	}
-	of := []string{"HEAD"}
 	if c.tip != "" {
 		of = append(of, c.tip)
+	}
+	if len(of) == 0 {
+		return nil
 	}
 	of = append(of, "--not", "--exclude="+t.Branch, "--branches", "--tags", "--remotes")
 	for _, tree := range trees {

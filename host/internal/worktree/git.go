@@ -24,7 +24,7 @@ const (
 	quickly = time.Minute
 	writing = 15 * time.Minute
 	// maxPrinted bounds what git may print, in bytes, and maxSaid what of its errors is passed on.
-	maxPrinted = 16 << 20
+	maxPrinted = 64 << 20
 	maxSaid    = 1000
 )
 

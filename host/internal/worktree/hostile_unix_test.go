@@ -130,6 +130,25 @@ func TestMissingObjects(t *testing.T) {
 	}
 }
 
+// TestFilesStay writes the files of a new worktree there, also where another program has its
+// configuration name another place before git writes them.
+func TestFilesStay(t *testing.T) {
+	t.Parallel()
+	main, s := repository(t), store(t)
+	git(t, main, "config", "extensions.worktreeConfig", "true")
+	program, err := s.Git()
+	must(t, err)
+	away := t.TempDir()
+	write(t, filepath.Join(away, "a.txt"), "mine\n")
+	swapping, config := filepath.Join(t.TempDir(), "git"), filepath.Join(main, ".git", "worktrees", "x", "config.worktree")
+	testenv.WriteProgram(t, swapping, []byte("#!/bin/sh\ncase \"$*\" in\n*'reset --hard'*) '"+program+"' config -f '"+config+"' core.worktree '"+away+"' ;;\nesac\nexec '"+program+"' \"$@\"\n"))
+	s.Git = func() (string, error) { return swapping, nil }
+	tree := enter(t, s, main, "x")
+	if got, err := os.ReadFile(filepath.Join(away, "a.txt")); err != nil || string(got) != "mine\n" || !exists(filepath.Join(tree.Path, "a.txt")) {
+		t.Errorf("the other place has %q, %v", got, err)
+	}
+}
+
 // TestCancelled undoes what a call came to that was cancelled.
 func TestCancelled(t *testing.T) {
 	t.Parallel()

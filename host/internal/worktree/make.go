@@ -94,7 +94,10 @@ func (s *Store) vacant(ctx context.Context, path string) error {
 		return err
 	}
 	for _, e := range entries {
-		name := strings.TrimSuffix(strings.TrimPrefix(e.Name(), "."), ".json")
+		name := e.Name()
+		if of, is := named(name); is {
+			name = of
+		}
 		if strings.EqualFold(name, filepath.Base(path)) {
 			return s.reclaim(ctx, filepath.Join(filepath.Dir(path), name))
 		}
@@ -126,15 +129,26 @@ func (t *Tree) add(ctx context.Context, r *repository) (*git, error) {
 	if _, err := r.run(ctx, "worktree", "add", "--no-checkout", "--no-track", "--lock", "--reason", reason, "-b", t.Branch, "--", t.Path, t.Base); err != nil {
 		return nil, err
 	}
-	g, err := newGit(ctx, r.program, t.Path)
+	g, err := t.git(ctx, r.program)
+	if err != nil {
+		return nil, err
+	}
+	_, err = g.within(ctx, writing, "reset", "--hard", "--quiet", "--no-recurse-submodules")
+	return g, err
+}
+
+// git prepares git for the worktree, whose files are from then on those at the path, whatever
+// somebody writes into its configuration meanwhile.
+func (t *Tree) git(ctx context.Context, program string) (*git, error) {
+	g, err := newGit(ctx, program, t.Path)
 	if err != nil {
 		return nil, err
 	}
 	if err := t.same(ctx, g); err != nil {
 		return nil, err
 	}
-	_, err = g.within(ctx, writing, "reset", "--hard", "--quiet", "--no-recurse-submodules")
-	return g, err
+	g.env = append(g.env, "GIT_WORK_TREE="+t.Path)
+	return g, nil
 }
 
 // same fails unless what lies at the path is the worktree that was made: links and files of git's

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/paths"
 )
 
 // Remove removes the worktree and its branch with all that [Tree.Changes] found, and ends the
@@ -27,13 +29,16 @@ func (t *Tree) Remove(ctx context.Context, lost *Changes) error {
 		if now.String() != lost.String() || now.tip != lost.tip {
 			return abi.Errorf(abi.CodeChanged, "the worktree %s has changed meanwhile, and is left as it is: %s", t.Path, now)
 		}
-		t.Tip = lost.tip
+		t.Tip = cmp.Or(lost.tip, noTip)
 	}
 	if err := t.write(Removing); err != nil {
 		return err
 	}
 	return t.remove(context.WithoutCancel(ctx)) // half of it is of no use to anybody
 }
+
+// noTip is the tip of a branch that is not there: one of the name that comes later is another's.
+const noTip = "none"
 
 // remove removes what there is of the worktree. After an error the next one goes on.
 func (t *Tree) remove(ctx context.Context) error {
@@ -42,6 +47,9 @@ func (t *Tree) remove(ctx context.Context) error {
 	}
 	if _, err := os.Stat(t.Common); errors.Is(err, fs.ErrNotExist) {
 		return t.clear() // the repository is gone
+	}
+	if lies := paths.Real(t.Common); lies != t.Common {
+		return abi.Errorf(abi.CodeChanged, "%s is a link to %s now, and the worktree %s is left as it is", t.Common, lies, t.Path)
 	}
 	if err := removeAll(t.Path); err != nil {
 		return abi.Errorf(abi.CodeIO, "the worktree %s cannot be removed: %w", t.Path, err)
@@ -66,31 +74,40 @@ func (t *Tree) remove(ctx context.Context) error {
 // unlink removes what git keeps of the worktree, in its own directory. Git itself would not while
 // a killed git has left a half of that, and does nothing else in the repository then.
 func (t *Tree) unlink() error {
-	all := filepath.Join(t.Common, "worktrees")
-	entries, err := os.ReadDir(all)
+	const all = "worktrees"
+	// Commands in the worktree may write in there: a link must not lead out of it.
+	common, err := os.OpenRoot(t.Common)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = common.Close() }() // it was only a way to the directories
+	entries, err := fs.ReadDir(common.FS(), all)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, e := range entries {
 		own := filepath.Join(all, e.Name())
-		if e.IsDir() && t.owns(own, e.Name()) {
-			err = errors.Join(err, os.RemoveAll(own))
+		if e.IsDir() && t.owns(common, own) {
+			err = errors.Join(err, common.RemoveAll(own))
 		}
 	}
-	_ = os.Remove(all) // it fails where there is more in it
+	_ = common.Remove(all) // it fails where there is more in it
 	return err
 }
 
 // owns reports whether a directory of git's own is that of the worktree, which it names. One that
 // names none yet has its name, with a number behind it at most, and was locked by this program.
-func (t *Tree) owns(own, name string) bool {
-	names, err := os.ReadFile(filepath.Join(own, "gitdir"))
-	mark := strings.TrimRight(string(names), "\r\n")
+func (t *Tree) owns(common *os.Root, own string) bool {
+	names, err := common.ReadFile(filepath.Join(own, "gitdir"))
+	mark := filepath.FromSlash(strings.TrimRight(string(names), "\r\n"))
 	if err == nil && mark != "" {
-		return filepath.Clean(filepath.FromSlash(mark)) == filepath.Join(t.Path, ".git")
+		if !filepath.IsAbs(mark) { // by worktree.useRelativePaths
+			mark = filepath.Join(t.Common, own, mark)
+		}
+		return filepath.Clean(mark) == filepath.Join(t.Path, ".git")
 	}
-	rest, is := strings.CutPrefix(name, filepath.Base(t.Path))
-	why, _ := os.ReadFile(filepath.Join(own, "locked"))
+	rest, is := strings.CutPrefix(filepath.Base(own), filepath.Base(t.Path))
+	why, _ := common.ReadFile(filepath.Join(own, "locked"))
 	return is && strings.Trim(rest, "0123456789") == "" && (len(why) == 0 || strings.HasPrefix(string(why), reason))
 }
 

@@ -39,6 +39,7 @@ var settings = []setting{
 	{"gc.auto", "0"},
 	{"maintenance.auto", "false"},
 	{"branch.autoSetupMerge", "false"},
+	{"worktree.useRelativePaths", "false"}, // a sandbox shows the two in other places
 }
 
 // against returns the settings against the programs that keys of a configuration name.

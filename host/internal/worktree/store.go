@@ -86,6 +86,13 @@ func recordOf(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".json")
 }
 
+// named is the name of the worktree that a file is the record of by its own name, if it is one.
+func named(record string) (name string, is bool) {
+	name, suffixed := strings.CutSuffix(record, ".json")
+	name, hidden := strings.CutPrefix(name, ".")
+	return name, suffixed && hidden
+}
+
 // beginning is what the names of records begin with that are being written.
 const beginning = ".new-"
 
@@ -282,8 +289,7 @@ func (s *Store) All() (trees, foreign []string, err error) {
 		}
 		known := make(map[string]bool)
 		for _, e := range entries {
-			name, is := strings.CutSuffix(e.Name(), ".json")
-			if name, hidden := strings.CutPrefix(name, "."); is && hidden && e.Type().IsRegular() {
+			if name, is := named(e.Name()); is && e.Type().IsRegular() {
 				trees = append(trees, filepath.Join(dir, name))
 				known[name], known[e.Name()] = true, true
 			}

@@ -215,6 +215,42 @@ func TestChanges(t *testing.T) {
 			git(t, tree.Main, "commit", "-q", "--allow-empty", "-m", "y")
 			git(t, tree.Path, "merge", "-q", "--no-commit", "main")
 		}, "a merge is under way"},
+		"kept by a ref of its own": {func(t *testing.T, tree *worktree.Tree) {
+			git(t, tree.Path, "checkout", "-q", "--detach")
+			commit(t, tree.Path, "a.txt", "two\n")
+			git(t, tree.Path, "update-ref", "refs/worktree/kept", "HEAD")
+			git(t, tree.Path, "checkout", "-q", tree.Branch)
+		}, "1 commits that are nowhere else: "},
+		"taken for unchanged": {func(t *testing.T, tree *worktree.Tree) {
+			git(t, tree.Path, "update-index", "--assume-unchanged", "a.txt")
+			write(t, filepath.Join(tree.Path, "a.txt"), "two\n")
+		}, "1 uncommitted: a.txt (git update-index hides its changes)"},
+		"skipped": {func(t *testing.T, tree *worktree.Tree) {
+			git(t, tree.Path, "update-index", "--skip-worktree", "a.txt")
+			write(t, filepath.Join(tree.Path, "a.txt"), "two\n")
+		}, "1 uncommitted: a.txt (git update-index hides its changes)"},
+		"not checked out": {func(t *testing.T, tree *worktree.Tree) {
+			git(t, tree.Path, "update-index", "--skip-worktree", "a.txt")
+			must(t, os.Remove(filepath.Join(tree.Path, "a.txt")))
+		}, ""},
+		"the directory is gone": {func(t *testing.T, tree *worktree.Tree) { must(t, os.RemoveAll(tree.Path)) }, ""},
+		"the directory is gone, and git has forgotten it": {func(t *testing.T, tree *worktree.Tree) {
+			git(t, tree.Main, "worktree", "remove", "-f", "-f", tree.Path)
+			git(t, tree.Main, "branch", "-D", tree.Branch)
+		}, ""},
+		"the directory is gone, not its commits": {func(t *testing.T, tree *worktree.Tree) {
+			commit(t, tree.Path, "a.txt", "two\n")
+			git(t, tree.Path, "checkout", "-q", "--detach")
+			commit(t, tree.Path, "a.txt", "three\n")
+			must(t, os.RemoveAll(tree.Path))
+		}, "2 commits that are nowhere else: "},
+		"linked by a relative path": {func(t *testing.T, tree *worktree.Tree) {
+			own := filepath.Join(tree.Common, "worktrees", "x")
+			rel, err := filepath.Rel(own, filepath.Join(tree.Path, ".git"))
+			must(t, err)
+			must(t, os.RemoveAll(tree.Path)) // this git follows none
+			write(t, filepath.Join(own, "gitdir"), rel+"\n")
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -238,7 +274,6 @@ func TestChanges(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, tree *worktree.Tree){
-		"gone":    func(t *testing.T, tree *worktree.Tree) { must(t, os.RemoveAll(tree.Path)) },
 		"no .git": func(t *testing.T, tree *worktree.Tree) { must(t, os.Remove(filepath.Join(tree.Path, ".git"))) },
 		"another .git": func(t *testing.T, tree *worktree.Tree) {
 			write(t, filepath.Join(tree.Path, ".git"), "gitdir: "+filepath.Join(repository(t), ".git"))
@@ -269,6 +304,53 @@ func TestUnknown(t *testing.T) {
 				t.Error("the wrong files are gone")
 			}
 		})
+	}
+}
+
+// TestForeignStays takes no name under which something else lies, and leaves that.
+func TestForeignStays(t *testing.T) {
+	t.Parallel()
+	main, s := repository(t), store(t)
+	other := enter(t, s, main, "other")
+	for _, name := range []string{"x", "x.json"} {
+		file := filepath.Join(filepath.Dir(other.Path), name, "precious")
+		write(t, file, "mine\n")
+		if _, _, err := s.Make(t.Context(), main, name, "s"); abi.CodeOf(err) != abi.CodeInvalidInput || !exists(file) {
+			t.Errorf("%s: %v; it is there: %v", name, err, exists(file))
+		}
+	}
+}
+
+// TestBranchOfAnother leaves a branch that came where that of a worktree was gone, when what is left
+// of the worktree is removed later.
+func TestBranchOfAnother(t *testing.T) {
+	t.Parallel()
+	main, s := repository(t), store(t)
+	program, err := s.Git()
+	must(t, err)
+	tree := enter(t, s, main, "x")
+	git(t, tree.Path, "checkout", "-q", "--detach")
+	git(t, tree.Path, "branch", "-D", tree.Branch)
+	lost, err := tree.Changes(t.Context())
+	must(t, err)
+	asked := 0
+	s.Git = func() (string, error) { // for what would be lost, and then for the removal
+		if asked++; asked > 1 {
+			return "", errors.New("no git now")
+		}
+		return program, nil
+	}
+	if err := tree.Remove(t.Context(), lost); err == nil || tree.State != worktree.Removing {
+		t.Fatalf("it is %s: %v", tree.State, err)
+	}
+	must(t, tree.Release())
+	git(t, main, "branch", tree.Branch)
+	s.Git = func() (string, error) { return program, nil }
+	left, err := s.Open(tree.Path)
+	must(t, err)
+	must(t, left.Remove(t.Context(), nil))
+	if got := git(t, main, "branch", "--list", tree.Branch); got == "" {
+		t.Error("the branch of another is gone")
 	}
 }
 
@@ -470,6 +552,28 @@ func TestBranchElsewhere(t *testing.T) {
 	remove(t, tree)
 	if got := git(t, main, "symbolic-ref", "--short", "HEAD"); got != tree.Branch || exists(tree.Path) {
 		t.Errorf("the main worktree is on %s", got)
+	}
+}
+
+// TestLinksOfGit follows no links out of the repository to what git keeps of a worktree.
+func TestLinksOfGit(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{"worktrees", ""} {
+		main, s := repository(t), store(t)
+		away := t.TempDir()
+		tree := enter(t, s, main, "x")
+		target, file := away, filepath.Join(away, "x", "precious")
+		if link == "" {
+			file = filepath.Join(away, "worktrees", "x", "precious")
+		}
+		write(t, file, "mine\n")
+		at := filepath.Join(tree.Common, link)
+		must(t, os.Rename(at, at+"2"))
+		must(t, os.Symlink(target, at))
+		err := tree.Remove(t.Context(), nil)
+		if err == nil || !exists(file) {
+			t.Errorf("%s led away: %v; it is there: %v", at, err, exists(file))
+		}
 	}
 }
 
