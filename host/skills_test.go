@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -268,8 +269,13 @@ func TestSkillProposalsThatNobodySees(t *testing.T) {
 			if test.options != nil {
 				test.options(&o)
 			}
+			var log syncBuffer
+			o.Observe.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			s := session(t, open(t, o), test.session)
 			r := call(t, s, skillTool, `{"skill":"deploy"}`)
+			if text := log.String(); text != "" {
+				t.Errorf("logged %s", text)
+			}
 			if !strings.Contains(r.Text(), "It proposes to allow Bash(make:*), Edit(done.txt), Nonsense(. Nothing of that was allowed by loading it.\n") {
 				t.Errorf("loaded %q", r.Text())
 			}

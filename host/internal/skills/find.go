@@ -150,36 +150,46 @@ func (s *Source) path(name string) string {
 func Files(sources []Source) []string {
 	var files []string
 	for i := range sources {
-		s := &sources[i]
-		files = append(files, s.Watched...)
-		if s.FS != nil {
-			continue
-		}
-		folder := s.path(skillsDir)
-		if s.Flat {
-			folder = s.Dir
-		}
-		files = append(append(files, folder), foldersIn(folder, 1)...)
-		if !s.Flat {
-			files = append(append(files, s.path(commandDir)), foldersIn(s.path(commandDir), maxNested)...)
-		}
+		files = append(append(files, sources[i].Watched...), sources[i].folders()...)
 	}
 	return files
 }
 
-// foldersIn are the directories in one, so deep, links among them; at most [maxSkills].
-func foldersIn(dir string, deep int) (folders []string) {
-	p := &place{Source: &Source{Dir: dir}, fsys: anywhere(dir)}
-	names, _ := p.entries(".") // it comes to be listed when it is there
+// folders are those of a source that may change, whether or not they are there. What a link out of it
+// leads to is none.
+func (s *Source) folders() (folders []string) {
+	if s.FS != nil {
+		return nil
+	}
+	unadmitted := *s
+	unadmitted.Admit = nil // nothing is found
+	p, err := unadmitted.open()
+	if p == nil || err != nil {
+		return []string{s.Dir}
+	}
+	defer p.close()
+	if s.Flat {
+		return p.foldersIn(".", 1)
+	}
+	return append(p.foldersIn(skillsDir, 1), p.foldersIn(commandDir, maxNested)...)
+}
+
+// foldersIn are a directory and those in it, so deep, links among them; at most some [maxSkills].
+func (p *place) foldersIn(dir string, deep int) []string {
+	if info, err := p.peek(dir); err != nil && !missing(err) || err == nil && !info.IsDir() {
+		return nil
+	}
+	folders := []string{p.path(dir)}
+	if deep == 0 {
+		return folders
+	}
+	names, _ := p.entries(dir) // it comes to be listed when it is there
 	for _, name := range names {
-		if len(folders) >= maxSkills {
+		if len(folders) > maxSkills {
 			break
 		}
-		if info, err := p.peek(name); err == nil && info.IsDir() {
-			folders = append(folders, filepath.Join(dir, name))
-			if deep > 1 {
-				folders = append(folders, foldersIn(filepath.Join(dir, name), deep-1)...)
-			}
+		if info, err := p.peek(path.Join(dir, name)); err == nil && info.IsDir() {
+			folders = append(folders, p.foldersIn(path.Join(dir, name), deep-1)...)
 		}
 	}
 	return folders

@@ -125,6 +125,24 @@ func TestLinksMultiply(t *testing.T) {
 	wantProblem(t, dir, "more than 10000 names")
 }
 
+// TestFilesStayInProjects follows no directory that a link of a project leads out to, such as one that
+// always changes.
+func TestFilesStayInProjects(t *testing.T) {
+	t.Parallel()
+	dir, outside := hostile(t)
+	if err := os.Symlink(outside, filepath.Join(dir, "commands", "all")); err != nil {
+		t.Fatal(err)
+	}
+	for within, follows := range map[string]bool{"": true, dir: false} {
+		got := skills.Files([]skills.Source{{Dir: dir, Within: within}})
+		for name, want := range map[string]bool{"skills/out": follows, "commands/all": follows, "skills/inside": true, "skills/good": true, "skills": true} {
+			if slices.Contains(got, filepath.Join(dir, name)) != want {
+				t.Errorf("within %q: %s is not followed as it should be: %q", within, name, got)
+			}
+		}
+	}
+}
+
 // TestFolderNamesDoNotTell refuses folders whose names would be lines in what a model is told of them.
 func TestFolderNamesDoNotTell(t *testing.T) {
 	t.Parallel()
