@@ -126,22 +126,32 @@ func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 	defer end()
 	d.keys = keys
 	go d.read(ctx, items)
-	go d.prompt(ctx)
+	stop := d.prompt(ctx)
 	d.out.await(func() {
 		d.write(ctx)
+		stop()
 		d.out.sayNews()
 	}, ctx.Done())
 	return d.end(ctx)
 }
 
-// prompt has the lines written of scheduled prompts that come due. Each is told when its line is
-// written.
-func (d *streamDriver) prompt(ctx context.Context) {
-	for range d.turns.session.Prompts(ctx) {
-		d.out.sayNews()
-		if _, failed := d.out.outcome(); failed != nil {
-			return
+// prompt has the lines written of scheduled prompts that come due, until the function that it
+// returns is called. Each is told when its line is written.
+func (d *streamDriver) prompt(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range d.turns.session.Prompts(ctx) {
+			d.out.sayNews()
+			if _, failed := d.out.outcome(); failed != nil {
+				return
+			}
 		}
+	}()
+	return func() {
+		cancel()
+		<-ended // or one whose line is written would not be written down as told
 	}
 }
 

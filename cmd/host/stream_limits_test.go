@@ -19,13 +19,17 @@ func TestStreamNews(t *testing.T) {
 			t.Errorf("line %d is the first: %t", i, first)
 		}
 	}
+	n.add(stream.Cron{Type: "cron"}, 0) // which would be lost
 	lines := n.take()
-	if len(lines) != maxNews+1 {
+	if len(lines) != maxNews+2 {
 		t.Fatalf("%d lines are kept", len(lines))
 	}
-	last, ok := lines[maxNews].(stream.Fault)
-	if !ok || last.Line != maxNews+4 || last.Code != abi.CodeTooLarge || !strings.HasPrefix(last.Message, "5 more lines") {
+	if prompt, is := lines[maxNews].(stream.Cron); !is || prompt.Type != "cron" {
 		t.Errorf("got %+v", lines[maxNews])
+	}
+	last, ok := lines[maxNews+1].(stream.Fault)
+	if !ok || last.Line != maxNews+4 || last.Code != abi.CodeTooLarge || !strings.HasPrefix(last.Message, "5 more lines") {
+		t.Errorf("got %+v", lines[maxNews+1])
 	}
 	if !n.add("again", 1) || len(n.take()) != 1 || len(n.take()) != 0 {
 		t.Error("what was taken is not gone")

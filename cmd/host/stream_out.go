@@ -137,7 +137,7 @@ func (o *streamOut) await(write func(), ended <-chan struct{}) {
 }
 
 // maxNews is how many lines are kept for who reads them too slowly. Those beyond it
-// are counted.
+// are counted, but for scheduled prompts: none is told before the one before is written.
 const maxNews = 1000
 
 // streamNews are lines that are of no turn and were not written yet.
@@ -149,7 +149,7 @@ type streamNews struct {
 
 // add keeps a line, and reports whether it is the first.
 func (n *streamNews) add(line any, at int) bool {
-	if len(n.lines) == maxNews {
+	if _, prompt := line.(stream.Cron); len(n.lines) >= maxNews && !prompt {
 		n.dropped, n.last = n.dropped+1, at
 		return false
 	}
