@@ -13,10 +13,12 @@ import (
 // job is one of [abi.CodeNotFound].
 type Cron interface {
 	// Check returns why [Cron.Do] would fail, as far as that is known before the person is
-	// asked, and says in words what it would do.
-	Check(ctx context.Context, args *abi.CronArgs) (words string, err error)
-	// Do does what a call of session.cron asks for. The jobs are those of [abi.CronList].
-	Do(ctx context.Context, args *abi.CronArgs) (ok abi.CronOK, jobs []abi.CronJob, err error)
+	// asked, and says in words what it would do, and as of when.
+	Check(ctx context.Context, args *abi.CronArgs) (words string, at time.Time, err error)
+	// Do does what a call of session.cron asks for. A job is made as of the time at which that
+	// was checked; zero is now. If the person answers after it was to come, it comes at once,
+	// not a year later. The jobs are those of [abi.CronList].
+	Do(ctx context.Context, args *abi.CronArgs, checked time.Time) (ok abi.CronOK, jobs []abi.CronJob, err error)
 }
 
 // DuePrompt is a prompt that came due. Two with one ID and Due are the same.

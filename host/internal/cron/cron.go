@@ -140,9 +140,9 @@ func (c *Cron) stir() {
 	}
 }
 
-// create makes a job for an agent.
-func (j *Jobs) create(ctx context.Context, args *abi.CronArgs, by *permissions.Caller) (made *job, notes []string, err error) {
-	made, others, notes, err := j.planned(args, by)
+// create makes a job for an agent, as of an instant.
+func (j *Jobs) create(ctx context.Context, args *abi.CronArgs, by *permissions.Caller, at time.Time) (made *job, notes []string, err error) {
+	made, others, notes, err := j.planned(args, by, at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -160,8 +160,8 @@ func (j *Jobs) create(ctx context.Context, args *abi.CronArgs, by *permissions.C
 
 // planned is the job that a call asks for, which is not kept yet, and how many there are that are
 // not durable.
-func (j *Jobs) planned(args *abi.CronArgs, by *permissions.Caller) (made *job, others int, notes []string, err error) {
-	if made, err = j.new(args, by); err != nil {
+func (j *Jobs) planned(args *abi.CronArgs, by *permissions.Caller, at time.Time) (made *job, others int, notes []string, err error) {
+	if made, err = j.new(args, by, at); err != nil {
 		return nil, 0, nil, err
 	}
 	all := *by
@@ -178,8 +178,8 @@ func (j *Jobs) planned(args *abi.CronArgs, by *permissions.Caller) (made *job, o
 }
 
 // new makes the job that a call asks for, without keeping it.
-func (j *Jobs) new(args *abi.CronArgs, by *permissions.Caller) (*job, error) {
-	made, err := newJob(args, by, j.cron.now(), j.cron.options.Zone)
+func (j *Jobs) new(args *abi.CronArgs, by *permissions.Caller, at time.Time) (*job, error) {
+	made, err := newJob(args, by, at, j.cron.options.Zone)
 	switch {
 	case err != nil:
 		return nil, err

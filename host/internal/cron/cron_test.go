@@ -102,7 +102,7 @@ func (d *desk) after(wait time.Duration, want ...string) {
 }
 
 func (d *desk) do(args abi.CronArgs) (abi.CronOK, []abi.CronJob, error) {
-	return d.jobs.For(mainAgent).Do(d.Context(), &args)
+	return d.jobs.For(mainAgent).Do(d.Context(), &args, time.Time{})
 }
 
 // create makes a job, and returns its id.
@@ -379,14 +379,14 @@ func TestAgents(t *testing.T) {
 	helper, other, foreign, mate := view("helper", "c", ""), view("other", "c", ""), view("main", "x", ""), view("mate", "c", "team")
 	ids := map[string]string{}
 	for name, v := range map[string]capability.Cron{"main": d.jobs.For(mainAgent), "helper": helper, "other": other, "foreign": foreign} {
-		ok, _, err := v.Do(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 9 * * *", Prompt: name})
+		ok, _, err := v.Do(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 9 * * *", Prompt: name}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids[name] = ok.Job.ID
 	}
 	knows := func(v capability.Cron) int {
-		_, jobs, err := v.Do(t.Context(), &abi.CronArgs{Do: abi.CronList})
+		_, jobs, err := v.Do(t.Context(), &abi.CronArgs{Do: abi.CronList}, time.Time{})
 		if err != nil {
 			t.Error(err)
 		}
@@ -396,8 +396,8 @@ func TestAgents(t *testing.T) {
 		t.Errorf("they know %d, %d, %d and %d", m, h, f, n)
 	}
 	remove := func(v capability.Cron, name string) error {
-		_, err := v.Check(t.Context(), &abi.CronArgs{Do: abi.CronDelete, ID: ids[name]})
-		if _, _, done := v.Do(t.Context(), &abi.CronArgs{Do: abi.CronDelete, ID: ids[name]}); (err == nil) != (done == nil) {
+		_, _, err := v.Check(t.Context(), &abi.CronArgs{Do: abi.CronDelete, ID: ids[name]})
+		if _, _, done := v.Do(t.Context(), &abi.CronArgs{Do: abi.CronDelete, ID: ids[name]}, time.Time{}); (err == nil) != (done == nil) {
 			t.Errorf("%v, and then %v", err, done)
 		}
 		return err
@@ -414,7 +414,7 @@ func TestAgents(t *testing.T) {
 		t.Errorf("the main agent deletes a helper's: %v", err)
 	}
 	for _, v := range []capability.Cron{helper, mate, view("main", "c", "team")} {
-		if _, err := v.Check(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 9 * * *", Prompt: "x", Durable: true}); abi.CodeOf(err) != abi.CodeInvalidInput || !strings.Contains(err.Error(), "without durable") {
+		if _, _, err := v.Check(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 9 * * *", Prompt: "x", Durable: true}); abi.CodeOf(err) != abi.CodeInvalidInput || !strings.Contains(err.Error(), "without durable") {
 			t.Errorf("a durable job of another agent: %v", err)
 		}
 	}
@@ -445,7 +445,7 @@ func TestRefused(t *testing.T) {
 	} {
 		args := ok
 		c.change(&args)
-		_, err := d.jobs.For(mainAgent).Check(t.Context(), &args)
+		_, _, err := d.jobs.For(mainAgent).Check(t.Context(), &args)
 		if c.code == "" && err == nil {
 			continue
 		}
@@ -463,6 +463,26 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A person who answers after the time that they were shown gets the prompt at once.
+func TestLateAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, "")
+		defer d.run()()
+		v := d.jobs.For(mainAgent)
+		args := abi.CronArgs{Do: abi.CronCreate, Cron: "5 0 1 1 *", Prompt: "tea"}
+		words, at, err := v.Check(t.Context(), &args)
+		if err != nil || !strings.Contains(words, "next: Sat 2000-01-01 00:05 UTC") {
+			t.Fatal(words, err)
+		}
+		d.after(10 * time.Minute)
+		if _, _, err := v.Do(t.Context(), &args, at); err != nil {
+			t.Fatal(err)
+		}
+		d.after(0, "1T00:05 tea missed")
+	})
+}
+
 // There are fifty jobs of a chain, durable ones among them, and no more.
 func TestLimit(t *testing.T) {
 	t.Parallel()
@@ -470,7 +490,7 @@ func TestLimit(t *testing.T) {
 	helper := permissions.Caller{Agent: "helper", Chain: "c"}
 	other := d.cron.Open(helper).For(helper)
 	add := func(v capability.Cron, durable bool) error {
-		_, _, err := v.Do(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 9 * * *", Prompt: "x", Durable: durable})
+		_, _, err := v.Do(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 9 * * *", Prompt: "x", Durable: durable}, time.Time{})
 		return err
 	}
 	var last string
@@ -483,7 +503,7 @@ func TestLimit(t *testing.T) {
 			t.Fatal(i, err)
 		}
 	}
-	if _, err := d.jobs.For(mainAgent).Check(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 9 * * *", Prompt: "x"}); abi.CodeOf(err) != abi.CodeLimit {
+	if _, _, err := d.jobs.For(mainAgent).Check(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 9 * * *", Prompt: "x"}); abi.CodeOf(err) != abi.CodeLimit {
 		t.Errorf("a person would be asked: %v", err)
 	}
 	for _, durable := range []bool{true, false} {
@@ -513,7 +533,7 @@ func TestDescribe(t *testing.T) {
 		d := newDesk(t, t.TempDir())
 		says := func(args abi.CronArgs) string {
 			t.Helper()
-			words, err := d.jobs.For(mainAgent).Check(t.Context(), &args)
+			words, _, err := d.jobs.For(mainAgent).Check(t.Context(), &args)
 			if err != nil {
 				t.Fatal(err)
 			}

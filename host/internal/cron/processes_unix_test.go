@@ -62,7 +62,7 @@ var work = map[string]func(dir, with string) error{
 	"create": func(dir, step string) error {
 		_, _, err := process(dir, step, func() time.Time { return noon }).For(mainAgent).Do(context.Background(), &abi.CronArgs{
 			Do: abi.CronCreate, Cron: "* * * * *", Prompt: "victim's", Recurring: true, Durable: true,
-		})
+		}, time.Time{})
 		return err
 	},
 	"tell": func(dir, step string) error {
@@ -133,7 +133,7 @@ func TestKilledAt(t *testing.T) {
 				now := noon
 				jobs := process(dir, "", func() time.Time { return now })
 				args := abi.CronArgs{Do: abi.CronCreate, Cron: "* * * * *", Prompt: "victim's", Recurring: recurring, Durable: true}
-				if _, _, err := jobs.For(mainAgent).Do(t.Context(), &args); err != nil {
+				if _, _, err := jobs.For(mainAgent).Do(t.Context(), &args, time.Time{}); err != nil {
 					t.Fatal(err)
 				}
 				cmd, out := start(t, dir, "tell", c.step)
@@ -194,7 +194,7 @@ func TestProcesses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cron")
 	jobs := process(dir, "", func() time.Time { return noon })
 	for _, line := range []string{"* * * * *", "*/2 * * * *", "*/3 * * * *"} {
-		if _, _, err := jobs.For(mainAgent).Do(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: line, Prompt: "x", Recurring: true, Durable: true}); err != nil {
+		if _, _, err := jobs.For(mainAgent).Do(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: line, Prompt: "x", Recurring: true, Durable: true}, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 	}

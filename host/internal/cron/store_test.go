@@ -98,14 +98,14 @@ func TestZoneChanges(t *testing.T) {
 			Store: cron.NewStore(dir, project, nil), Now: func() time.Time { return now }, Zone: zone(t, name),
 		}).Open(mainAgent)
 	}
-	if _, _, err := open("/a", "Europe/Berlin", at).For(mainAgent).Do(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 20 * * *", Prompt: "x", Durable: true}); err != nil {
+	if _, _, err := open("/a", "Europe/Berlin", at).For(mainAgent).Do(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 20 * * *", Prompt: "x", Durable: true}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ project, zone, next string }{
 		{"/a", "Europe/Berlin", "2026-06-01T20:00:00+02:00"}, {"/a", "America/New_York", "2026-06-01T20:00:00-04:00"},
 		{"/a", "Asia/Tokyo", "2026-06-02T20:00:00+09:00"}, {"/b", "Europe/Berlin", ""},
 	} {
-		_, jobs, err := open(c.project, c.zone, at).For(mainAgent).Do(t.Context(), &abi.CronArgs{Do: abi.CronList})
+		_, jobs, err := open(c.project, c.zone, at).For(mainAgent).Do(t.Context(), &abi.CronArgs{Do: abi.CronList}, time.Time{})
 		if next := append(jobs, abi.CronJob{})[0].Next; err != nil || next != c.next {
 			t.Errorf("%s in %s: %s, %v", c.project, c.zone, next, err)
 		}

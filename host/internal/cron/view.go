@@ -27,24 +27,24 @@ func (j *Jobs) For(by permissions.Caller) capability.Cron { return view{j, by} }
 const nextShown = 3
 
 // Check implements [capability.Cron].
-func (v view) Check(_ context.Context, args *abi.CronArgs) (string, error) {
+func (v view) Check(_ context.Context, args *abi.CronArgs) (string, time.Time, error) {
+	now := v.cron.now()
+	var of *job
+	var err error
 	switch args.Do {
 	case abi.CronCreate:
-		made, _, _, err := v.planned(args, &v.by)
-		if err != nil {
-			return "", err
-		}
-		return v.describe(made), nil
+		of, _, _, err = v.planned(args, &v.by, now)
 	case abi.CronDelete:
-		found, err := v.find(args.ID, &v.by)
-		if err != nil {
-			return "", err
-		}
-		return v.describe(found), nil
+		of, err = v.find(args.ID, &v.by)
 	case abi.CronList:
-		return "", nil
+		return "", now, nil
+	default:
+		err = abi.Errorf(abi.CodeInvalidInput, "there is no operation %.40q on scheduled prompts; there are create, delete and list", args.Do)
 	}
-	return "", abi.Errorf(abi.CodeInvalidInput, "there is no operation %.40q on scheduled prompts; there are create, delete and list", args.Do)
+	if err != nil {
+		return "", now, err
+	}
+	return v.describe(of), now, nil
 }
 
 // describe says in words when a job comes due, how long it lasts, and what it says.
@@ -99,11 +99,14 @@ func stored(root, project string) *Jobs {
 }
 
 // Do implements [capability.Cron].
-func (v view) Do(ctx context.Context, args *abi.CronArgs) (ok abi.CronOK, jobs []abi.CronJob, err error) {
+func (v view) Do(ctx context.Context, args *abi.CronArgs, checked time.Time) (ok abi.CronOK, jobs []abi.CronJob, err error) {
+	if checked.IsZero() {
+		checked = v.cron.now()
+	}
 	var one *job
 	switch args.Do {
 	case abi.CronCreate:
-		one, ok.Notes, err = v.create(ctx, args, &v.by)
+		one, ok.Notes, err = v.create(ctx, args, &v.by, checked)
 	case abi.CronDelete:
 		one, err = v.delete(ctx, args.ID, &v.by)
 	default:

@@ -3,6 +3,7 @@ package cron
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -33,7 +34,7 @@ func (Capability) Plan(ctx context.Context, scope capability.Scope, req abi.Requ
 	if scope.Cron == nil {
 		return nil, abi.Errorf(abi.CodeUnsupported, "nothing stays here that could take a prompt when it comes due")
 	}
-	words, err := scope.Cron.Check(ctx, &args)
+	words, at, err := scope.Cron.Check(ctx, &args)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (Capability) Plan(ctx context.Context, scope capability.Scope, req abi.Requ
 		}
 		target = permissions.SessionSchedule
 	}
-	return &plan{target, scope.Cron, args, words}, nil
+	return &plan{target, scope.Cron, args, words, at}, nil
 }
 
 // plan is one request.
@@ -53,6 +54,7 @@ type plan struct {
 	cron  capability.Cron
 	args  abi.CronArgs
 	words string
+	at    time.Time // when it was checked
 }
 
 var _ capability.Described = (*plan)(nil)
@@ -62,7 +64,7 @@ func (p *plan) Describe() string { return p.words }
 
 // Do does it.
 func (p *plan) Do(ctx context.Context, _ capability.Judge) (abi.Answer, error) {
-	ok, jobs, err := p.cron.Do(ctx, &p.args)
+	ok, jobs, err := p.cron.Do(ctx, &p.args, p.at)
 	if err != nil || p.args.Do != abi.CronList {
 		return abi.Answer{OK: ok}, err
 	}

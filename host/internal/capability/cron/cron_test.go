@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -16,14 +17,18 @@ import (
 type schedule struct {
 	fails error
 	did   []abi.CronArgs
+	since time.Time
 }
 
-func (s *schedule) Check(_ context.Context, args *abi.CronArgs) (string, error) {
-	return "words of " + args.Do, s.fails
+func (s *schedule) Check(_ context.Context, args *abi.CronArgs) (string, time.Time, error) {
+	return "words of " + args.Do, checked, s.fails
 }
 
-func (s *schedule) Do(_ context.Context, args *abi.CronArgs) (abi.CronOK, []abi.CronJob, error) {
-	s.did = append(s.did, *args)
+// checked is when the schedule was looked at.
+var checked = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+func (s *schedule) Do(_ context.Context, args *abi.CronArgs, since time.Time) (abi.CronOK, []abi.CronJob, error) {
+	s.since, s.did = since, append(s.did, *args)
 	return abi.CronOK{Job: &abi.CronJob{ID: "c1"}, Notes: []string{"note"}}, []abi.CronJob{{ID: "c1", Prompt: "x"}}, nil
 }
 
@@ -50,7 +55,7 @@ func TestPlan(t *testing.T) {
 		}
 		answer, err := p.Do(t.Context(), nil)
 		ok, is := answer.OK.(abi.CronOK)
-		if err != nil || !is || len(ok.Notes) != 1 || len(s.did) != 1 || s.did[0].Do != c.do || s.did[0].ID != "c1" || s.did[0].Prompt != "x" {
+		if err != nil || !is || len(ok.Notes) != 1 || len(s.did) != 1 || s.did[0].Do != c.do || s.did[0].ID != "c1" || s.did[0].Prompt != "x" || !s.since.Equal(checked) {
 			t.Errorf("%s: %+v, %v, %+v", c.do, answer, err, s.did)
 		}
 		if (answer.Body != nil) != (c.do == "list") {
