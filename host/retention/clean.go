@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/cron"
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/worktree"
@@ -128,7 +129,7 @@ func (i *Item) settle(err error, done State) {
 		i.State = done
 	case errors.Is(err, ErrUnsaved):
 		i.State, i.Why = Unsaved, err.Error()
-	case errors.Is(err, sessiondir.ErrInUse), errors.Is(err, worktree.ErrInUse):
+	case errors.Is(err, sessiondir.ErrInUse), errors.Is(err, worktree.ErrInUse), errors.Is(err, cron.ErrInUse):
 		i.State, i.Why = InUse, err.Error()
 	case errors.Is(err, storage.ErrStaged):
 		i.State, i.Why = Staged, err.Error()

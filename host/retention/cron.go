@@ -1,7 +1,6 @@
 package retention
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,13 +19,13 @@ func findSchedules(c *cleaner) {
 			return
 		}
 		it := Item{Area: "cron", Name: name, Path: path, State: Kept, Bytes: sizeOf(root, name)}
-		project, used, err := cron.Whose(path)
+		project, used, gone, err := cron.Gone(path)
 		it.Used = used
 		if err != nil {
 			c.failed("cron", path, err)
 			return
 		}
-		if _, err := os.Lstat(project); project == "" || errors.Is(err, fs.ErrNotExist) {
+		if gone {
 			if c.judge(&it, c.keepFor("cron")); it.Goes() && project != "" {
 				it.Why = "the project " + project + " is gone, and it is " + it.Why
 			}

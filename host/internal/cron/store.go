@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -60,9 +61,9 @@ func IsKey(name string) bool {
 	return err == nil && hex.EncodeToString(raw) == name && len(raw) == 16
 }
 
-// Whose is the project that the jobs in a store's directory are of, and when one of them last
+// whose is the project that the jobs in a store's directory are of, and when one of them last
 // changed; the project is empty where there are none.
-func Whose(dir string) (project string, changed time.Time, err error) {
+func whose(dir string) (project string, changed time.Time, err error) {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return "", time.Time{}, err
@@ -81,9 +82,29 @@ func Whose(dir string) (project string, changed time.Time, err error) {
 	return project, changed, err
 }
 
-// Forget removes a store's directory with all jobs.
+// ErrInUse says that the project of a store is there.
+var ErrInUse = errors.New("the project of the scheduled prompts is there")
+
+// Gone reports whether the project that a store's directory is of is gone, or not known, as where
+// there is no job; and when a job last changed.
+func Gone(dir string) (project string, changed time.Time, gone bool, err error) {
+	project, changed, err = whose(dir)
+	if project == "" {
+		return project, changed, true, err
+	}
+	_, missing := os.Lstat(project)
+	return project, changed, errors.Is(missing, fs.ErrNotExist), err
+}
+
+// Forget removes a store's directory with all jobs, unless somebody made one meanwhile whose
+// project is there, which is [ErrInUse].
 func Forget(ctx context.Context, dir string) error {
-	return ondisk.Locked(ctx, filepath.Join(dir, lockName), func() error { return os.RemoveAll(dir) })
+	return ondisk.Locked(ctx, filepath.Join(dir, lockName), func() error {
+		if _, _, gone, err := Gone(dir); err != nil || !gone {
+			return cmp.Or(err, ErrInUse)
+		}
+		return os.RemoveAll(dir)
+	})
 }
 
 // record is the file of a job.

@@ -1,6 +1,7 @@
 package cron_test
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -264,4 +265,33 @@ func FuzzStored(f *testing.F) {
 			t.Errorf("%d came", n)
 		}
 	})
+}
+
+// TestForget: what somebody made since a store was found to be of no use stays.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	project, root := t.TempDir(), filepath.Join(t.TempDir(), "cron")
+	log := slog.New(slog.DiscardHandler)
+	jobs := cron.New(cron.Options{Store: cron.NewStore(root, project, log), Logger: log}).Open(mainAgent)
+	args := abi.CronArgs{Do: abi.CronCreate, Cron: "0 20 * * *", Prompt: "x", Durable: true}
+	if _, _, err := jobs.For(mainAgent).Do(t.Context(), &args, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(root, cron.Key(project))
+	left := func() int {
+		found, _, err := cron.Read(root, project)
+		if err != nil {
+			t.Error(err)
+		}
+		return len(found)
+	}
+	if err := cron.Forget(t.Context(), dir); !errors.Is(err, cron.ErrInUse) || left() != 1 {
+		t.Errorf("got %v, and %d are left", err, left())
+	}
+	if err := os.Remove(project); err != nil {
+		t.Fatal(err)
+	}
+	if err := cron.Forget(t.Context(), dir); err != nil || left() != 0 {
+		t.Errorf("got %v, and %d are left", err, left())
+	}
 }
