@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -131,6 +132,34 @@ func TestSkillsAreListed(t *testing.T) {
 	}
 	r, _ := one(t, none, skillTool, `{"skill":"pdf"}`)
 	wantError(t, r, abi.CodeDisabled, "there is no skill here that a model may load")
+}
+
+// TestSkillsAreListedInBrief to clients of MCP, some of which cut descriptions: all names come first there,
+// too.
+func TestSkillsAreListedInBrief(t *testing.T) {
+	t.Parallel()
+	o := host.Options{Builtins: true}
+	for i := range 60 {
+		o.Skills.Own = append(o.Skills.Own, host.Skill{
+			Name: fmt.Sprintf("skill-%d", i), Description: strings.Repeat("für alles ", 20), Fetch: func(context.Context, string) (string, error) { return "", nil },
+		})
+	}
+	s := session(t, open(t, o), host.SessionOptions{})
+	for format, most := range map[host.Format]int{host.FormatMCP: abi.MaxSafeText, host.FormatAnthropic: 10_000} {
+		text, err := s.Definitions(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tools []struct{ Name, Description string }
+		if err := json.Unmarshal(text, &tools); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(tools, func(t struct{ Name, Description string }) bool { return t.Name == skillTool })
+		_, list, found := strings.Cut(tools[i].Description, "Skills:\n")
+		if !found || len(tools[i].Description) > most || strings.Count(list, "skill-") != len(o.Skills.Own) {
+			t.Errorf("%s: %d bytes: %s", format, len(tools[i].Description), tools[i].Description)
+		}
+	}
 }
 
 // TestSkillRulesBind calls of skills, by any of their names and the alias.

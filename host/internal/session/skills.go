@@ -57,7 +57,16 @@ func (s *Tools) asOffered(set *skills.Set, p *permissions.Policy, t tool.Tool) t
 	if !loadsSkills(t) {
 		return s.shaped(t)
 	}
-	list := "\n\nSkills:\n" + skills.Describe(set.Listed(mayLoad(p)), skillsBudget)
+	const begins = "\n\nSkills:\n"
+	offered := set.Listed(mayLoad(p))
+	list := func(room int) string {
+		text, budget := "", min(skillsBudget, room-len(begins))
+		for over := 1; over > 0 && budget > 0; budget -= over { // characters may have several bytes
+			text = skills.Describe(offered, budget)
+			over = len(text) + len(begins) - room
+		}
+		return begins + text
+	}
 	return tool.NewDescribed(t, list, func(input json.RawMessage) (json.RawMessage, error) { return canonicalSkill(set, input) })
 }
 

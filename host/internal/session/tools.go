@@ -47,10 +47,13 @@ func (s *Tools) List(v *rules.View) []toolset.Tool {
 	var all []toolset.Tool
 	add := func(t tool.Tool, origin toolset.Origin, m *abi.Manifest) {
 		_, commands := t.Declares(abi.CapShellRun)
-		shaped := isShaped(t)
-		all = append(all, toolset.Tool{
-			Tool: t.Contract(), Plugin: t.Source().Plugin, Manifest: m, Origin: origin, Shaped: shaped, Commands: commands, NotOffered: s.notOffered(v, t),
-		})
+		one := toolset.Tool{
+			Tool: t.Contract(), Plugin: t.Source().Plugin, Manifest: m, Origin: origin, Shaped: isShaped(t), Commands: commands, NotOffered: s.notOffered(v, t),
+		}
+		if described, ok := t.(*tool.Described); ok {
+			one.Brief = described.Brief
+		}
+		all = append(all, one)
 	}
 	for _, t := range v.Tools.Tools() {
 		origin, found := toolset.OriginPlugin, s.asOffered(v.Tools.Skills, v.Policy, tool.Plugin{Tool: t})

@@ -61,6 +61,9 @@ func (d *definer) define(t *Tool, more string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("the input schema of %s: %w", t.Name, err)
 	}
 	description := t.description()
+	if d.format == FormatMCP && t.Brief != nil {
+		description = t.Brief()
+	}
 	if rest != "" {
 		description += "\n\nThe input must also fit this JSON Schema: " + rest
 	}

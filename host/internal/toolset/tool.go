@@ -30,6 +30,9 @@ type Tool struct {
 	// Shaped is true if the session gave the tool its input schema, of which nothing is taken
 	// out.
 	Shaped bool
+	// Brief is a description of at most [abi.MaxSafeText] for those that take no longer one; nil if
+	// the session does not describe the tool.
+	Brief func() string
 	// Commands is true if the tool may run commands.
 	Commands bool
 	// NotOffered is why the model is not offered the tool; nil if it is.
