@@ -41,7 +41,7 @@ and, once for each turn, done; of no turn are error (a part of the input that co
 be read and was passed over), tools (others can be called from the next turn on), plugin
 (one cannot be used), mode (it has changed), task (one began or ended in the background), the deed lines of such a task, and
 cron (a prompt that the model scheduled came due: give it to the model as a message;
-while the input is open, they come).
+while standard input is open, they come).
 Types and keys that you do not know are to be passed over: more may come. With
 --output anthropic, say, it is the reply to each message instead, in which a
 call that came broken has a result, too.
@@ -125,8 +125,11 @@ func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 	keys, end := a.watchKeys(ctx, o.session)
 	defer end()
 	d.keys = keys
-	go d.read(ctx, items)
 	stop := d.prompt(ctx)
+	go func() {
+		d.read(ctx, items)
+		stop()
+	}()
 	d.out.await(func() {
 		d.write(ctx)
 		stop()
@@ -142,6 +145,9 @@ func (d *streamDriver) prompt(ctx context.Context) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		if d.file != "-" {
+			return // nobody answers, so they are left to who does
+		}
 		for range d.turns.session.Prompts(ctx) {
 			d.out.sayNews()
 			if _, failed := d.out.outcome(); failed != nil {
@@ -151,7 +157,7 @@ func (d *streamDriver) prompt(ctx context.Context) (stop func()) {
 	}()
 	return func() {
 		cancel()
-		<-ended // or one whose line is written would not be written down as told
+		<-ended // else one whose line is written would not be written down as told
 	}
 }
 

@@ -549,9 +549,16 @@ func TestDescribe(t *testing.T) {
 		if got := says(abi.CronArgs{Do: abi.CronDelete, ID: id}); got != want {
 			t.Errorf("got\n%s", got)
 		}
-		want = "At 09:07 on Monday (7 9 * * 1), for 7 days, while this session runs\nnext: Mon 2000-01-03 09:07 UTC\n\nlook\n" // and no other within them
-		if got := says(abi.CronArgs{Do: abi.CronCreate, Cron: "7 9 * * 1", Prompt: "look", Recurring: true}); got != want {
+		want = "At 09:07 on Monday (7 9 * * 1), once, while this session runs\nnext: Mon 2000-01-03 09:07 UTC\n\nlook\n" // as it ends before its second time
+		weekly := abi.CronArgs{Do: abi.CronCreate, Cron: "7 9 * * 1", Prompt: "look", Recurring: true}
+		if got := says(weekly); got != want {
 			t.Errorf("got\n%s", got)
+		}
+		for line, notes := range map[string]int{weekly.Cron: 1, "7 9 * * 1,4": 0} {
+			weekly.Cron = line
+			if ok, _, err := d.do(weekly); err != nil || len(ok.Notes) != notes || !ok.Job.Recurring {
+				t.Errorf("%s: %+v, %v", line, ok, err)
+			}
 		}
 	})
 }

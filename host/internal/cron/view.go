@@ -50,16 +50,11 @@ func (v view) Check(_ context.Context, args *abi.CronArgs) (string, time.Time, e
 // describe says in words when a job comes due, how long it lasts, and what it says.
 func (v view) describe(k *job) string {
 	var next []string
-	at := k.Through
-	for range nextShown {
-		due, ok := k.schedule.Next(at, v.cron.options.Zone)
-		if !ok || len(next) > 0 && (!k.Recurring || due.After(k.Created.Add(lasts))) {
-			break
-		}
-		next, at = append(next, due.Format("Mon 2006-01-02 15:04 MST")), due
+	for _, due := range k.coming(v.cron.options.Zone) {
+		next = append(next, due.Format("Mon 2006-01-02 15:04 MST"))
 	}
 	goes := "once"
-	if k.Recurring {
+	if len(next) > 1 {
 		goes = fmt.Sprintf("for %d days", lasts/(24*time.Hour))
 	}
 	if k.durable {
@@ -68,6 +63,18 @@ func (v view) describe(k *job) string {
 		goes += ", while this session runs"
 	}
 	return fmt.Sprintf("%s (%s), %s\nnext: %s\n\n%s\n", k.schedule.Words(), k.Cron, goes, strings.Join(next, "; "), k.Prompt)
+}
+
+// coming are the next times at which a job comes due before it ends, at most as many as are shown.
+func (j *job) coming(zone *time.Location) (next []time.Time) {
+	for at := j.Through; len(next) < nextShown; {
+		due, ok := j.schedule.Next(at, zone)
+		if !ok || len(next) > 0 && (!j.Recurring || due.After(j.Created.Add(lasts))) {
+			break
+		}
+		next, at = append(next, due), due
+	}
+	return next
 }
 
 // Read returns the durable jobs of a project, whether or not somebody uses them, in the order in
@@ -107,6 +114,9 @@ func (v view) Do(ctx context.Context, args *abi.CronArgs, checked time.Time) (ok
 	switch args.Do {
 	case abi.CronCreate:
 		one, ok.Notes, err = v.create(ctx, args, &v.by, checked)
+		if err == nil && one.Recurring && len(one.coming(v.cron.options.Zone)) == 1 {
+			ok.Notes = append(ok.Notes, "It comes once: its second time is after its end.")
+		}
 	case abi.CronDelete:
 		one, err = v.delete(ctx, args.ID, &v.by)
 	default:
