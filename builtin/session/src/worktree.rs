@@ -155,7 +155,11 @@ fn left(ok: &WorktreeOk, removed: bool) -> String {
             "{back} The worktree {} is removed, with {} uncommitted files and {} commits.",
             ok.path, ok.files, ok.commits
         ),
-        (true, _) => format!("{back} The worktree {} is removed; nothing was lost with it.", ok.path),
+        // The notes say that it is not known what was lost.
+        (true, _) if !ok.notes.is_empty() => format!("{back} The worktree {} is left for good.", ok.path),
+        (true, _) => {
+            format!("{back} The worktree {} is removed; nothing was lost with it but files that git ignores.", ok.path)
+        }
     }
 }
 

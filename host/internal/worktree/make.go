@@ -120,7 +120,7 @@ func (s *Store) reclaim(ctx context.Context, path string) error {
 }
 
 func occupied(path string) error {
-	return abi.Errorf(abi.CodeInvalidInput, "there is a worktree %s already, which this session did not make; choose another name", path)
+	return abi.Errorf(abi.CodeInvalidInput, "there is a worktree %s already, and one that was left is not entered again; choose another name", path)
 }
 
 // add has git make the branch and the worktree, and then the files, as by the configuration that

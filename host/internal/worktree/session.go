@@ -85,7 +85,7 @@ func (s *Session) told(lost *Changes) string {
 	case lost == nil:
 		return "What would be lost with " + s.tree.Path + " is not known."
 	case lost.None():
-		return "Nothing is lost with " + s.tree.Path + "."
+		return "Nothing is lost with " + s.tree.Path + " but files that git ignores, if there are any."
 	}
 	return "This is lost with " + s.tree.Path + ": " + lost.String()
 }

@@ -268,7 +268,7 @@ func TestWords(t *testing.T) {
 	must(t, err)
 	discard := abi.WorktreeArgs{Do: abi.WorktreeRemove, Discard: true}
 	words, err := in.Check(t.Context(), discard)
-	if err != nil || words != "Nothing is lost with "+ok.Path+"." {
+	if err != nil || words != "Nothing is lost with "+ok.Path+" but files that git ignores, if there are any." {
 		t.Errorf("leaving is told as %q, %v", words, err)
 	}
 	write(t, filepath.Join(ok.Path, "a\x1b[31m"), "")

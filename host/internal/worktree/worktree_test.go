@@ -511,7 +511,7 @@ func TestTaken(t *testing.T) {
 	must(t, tree.Release())
 	git(t, main, "branch", "-m", "worktree/x", "renamed")
 	for _, name := range []string{"x", "X"} {
-		if _, _, err := s.Make(t.Context(), main, name, "s"); abi.CodeOf(err) != abi.CodeInvalidInput || !strings.Contains(err.Error(), "which this session did not make") {
+		if _, _, err := s.Make(t.Context(), main, name, "s"); abi.CodeOf(err) != abi.CodeInvalidInput || !strings.Contains(err.Error(), "choose another name") {
 			t.Errorf("%s over one that is there: %v", name, err)
 		}
 	}

@@ -42,6 +42,8 @@ fn a_worktree_without_a_branch_has_none() {
 fn leaving_says_what_was_lost() {
     let ok = json!({"path": "/s/x", "branch": "worktree/x", "original": "/p", "files": 2, "commits": 1});
     let kept = json!({"path": "/s/x", "branch": "worktree/x", "original": "/p"});
+    let unknown =
+        json!({"path": "/s/x", "branch": "worktree/x", "original": "/p", "notes": ["What was lost is not known."]});
     for (input, args, ok, says, lost) in [
         (json!({"action": "keep"}), json!({"do": "keep"}), &kept, "stays, on the branch worktree/x.", None),
         (
@@ -51,7 +53,20 @@ fn leaving_says_what_was_lost() {
             "stays, on the branch worktree/x.",
             None,
         ),
-        (json!({"action": "remove"}), json!({"do": "remove"}), &kept, "nothing was lost with it.", Some((0, 0))),
+        (
+            json!({"action": "remove"}),
+            json!({"do": "remove"}),
+            &kept,
+            "nothing was lost with it but files that git ignores.",
+            Some((0, 0)),
+        ),
+        (
+            json!({"action": "remove", "discard_changes": true}),
+            json!({"do": "remove", "discard": true}),
+            &unknown,
+            "is left for good.\nWhat was lost is not known.",
+            Some((0, 0)),
+        ),
         (
             json!({"action": "remove", "discard_changes": true}),
             json!({"do": "remove", "discard": true}),
