@@ -87,7 +87,11 @@ func TestWorktreeInSandbox(t *testing.T) {
 	entered(t, s, `{}`)
 	call(t, s, "Write", `{"file_path":"b.txt","content":"two\n"}`)
 	told(t, s, "git add b.txt && git commit -qm lost && echo x > c.txt")
+	call(t, s, "Read", `{"file_path":"b.txt"}`)
 	r = call(t, s, "ExitWorktree", `{"action":"remove","discard_changes":true}`)
+	if strings.Contains(r.Text(), "changed since") {
+		t.Errorf("the model is to read again what it removed: %s", r.Text())
+	}
 	if got := fields(t, r); got["discardedFiles"] != 1.0 || got["discardedCommits"] != 1.0 || s.Cwd() != main {
 		t.Errorf("removed: %v", got)
 	}

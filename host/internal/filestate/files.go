@@ -1,10 +1,12 @@
 package filestate
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/paths"
 )
 
 // maxFiles is how many files are kept, the latest used: each is looked at after every
@@ -82,6 +84,14 @@ func (s *Files) Rewrote(path string, stamp capability.Stamp) {
 	if f := s.files[path]; f != nil && !f.shown {
 		f.watch(&stamp)
 	}
+}
+
+// Gone forgets the files in a directory that was removed, as its real path, so that their end is
+// not reported as a change.
+func (s *Files) Gone(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.files, func(path string, _ *file) bool { return paths.Below(path, dir) })
 }
 
 // watch has changes after the stamp reported. It begins when a call is about to show a

@@ -32,6 +32,7 @@ func (w worktrees) Do(ctx context.Context, args abi.WorktreeArgs, words string) 
 	} else {
 		news.Change = map[string]string{abi.WorktreeKeep: capability.WorktreeKept, abi.WorktreeRemove: capability.WorktreeRemoved}[args.Do]
 		ok, err = w.session().Worktree.Leave(ctx, args, words, func(gone worktree.Record) {
+			w.session().Files.Gone(gone.Path)
 			_, _ = w.hooks(ctx, hooks.WorktreeRemoved, &gone) // it is gone, whatever they have against it
 		})
 	}
