@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/toolquay/toolquay/host"
@@ -34,17 +35,31 @@ func skillsOf(dirs Dirs, project Project) host.SkillOptions {
 		}
 	}
 	add("user", dirs.Config)
+	home := join(dirs.Home, foreignDir)
 	if project.Trusted && project.trust != nil {
 		o.Project = project.admitSkills
 		for _, s := range project.SkillSources() {
+			if sameDir(s.Dir, home) {
+				continue // a project in the home directory: they are the user's, and would be listed twice
+			}
 			s.Admit, s.Watched = project.admitSkills, []string{project.trust.file.Path}
 			o.Sources = append(o.Sources, s)
 		}
 	}
 	if dirs.Config != "" { // what is the user's counts
-		add("user-claude", join(dirs.Home, foreignDir))
+		add("user-claude", home)
 	}
 	return o
+}
+
+// sameDir reports whether two paths lead to one directory, which is there.
+func sameDir(a, b string) bool {
+	at, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(b)
+	return err == nil && os.SameFile(at, there)
 }
 
 // usableSkills are the skills in some places that can be used.

@@ -130,3 +130,22 @@ func TestSkillsOfProjects(t *testing.T) {
 	}
 	want("revoked", []string{"mine", "other"}, nil)
 }
+
+// TestSkillsOfHome are listed once where the user trusts their home directory as a project.
+func TestSkillsOfHome(t *testing.T) {
+	t.Parallel()
+	u := newTrusting(t)
+	u.dirs.Home = u.root
+	u.write(t, ".claude/skills/mine/SKILL.md", "---\nname: mine\ndescription: d\n---\nx")
+	u.write(t, ".toolquay/skills/other/SKILL.md", "---\nname: other\ndescription: d\n---\nx")
+	tr, err := config.OpenTrust(u.dirs.Trust())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.TrustProject(u.root, nil, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if got, not := u.skills(t); !slices.Equal(got, []string{"mine", "other"}) || not != nil {
+		t.Errorf("offered %q and not %q", got, not)
+	}
+}

@@ -74,6 +74,10 @@ func TestHostileFiles(t *testing.T) {
 			t.Errorf("the folder is %s, not %s, %v", l.Skill.Dir, real, err)
 		}
 	}
+	led := skills.Load([]skills.Source{{Label: "user", Dir: dir, Within: dir}}, nil)
+	if _, err := led.Find("out", all); err == nil || !strings.Contains(err.Error(), "a link leads out of the project or plugin") {
+		t.Errorf("a link that leads out: %v", err)
+	}
 	set := skills.Load(user(dir), nil)
 	if l := load(t, set, "out", ""); l.Skill.Dir != realPath(t, filepath.Join(outside, "out")) {
 		t.Errorf("the folder is %s", l.Skill.Dir)

@@ -165,10 +165,16 @@ func (s *Skill) fatal(format string, args ...any) {
 	s.Faults, s.stands.broken = append(s.Faults, m.faults...), true
 }
 
+// escapes is what [os.Root] says of links that lead out of it; there is no error to compare with.
+const escapes = "path escapes from parent"
+
 // plain is an error without the path that it names.
 func plain(err error) string {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		return failed.Err.Error()
+		if text := failed.Err.Error(); text != escapes {
+			return text
+		}
+		return "a link leads out of the project or plugin that it is of"
 	}
 	return err.Error()
 }
