@@ -63,6 +63,11 @@ func TestWorktreeRules(t *testing.T) {
 		{"Read(//ws/*/keys/**)", "", "read " + tree + "/keys/a", permissions.Deny},
 		{"Read(//ws/**/keys)", "", "read " + tree + "/b/keys/a", permissions.Deny},
 		{"Read(//ws)", "", "read " + tree + "/a", permissions.Deny},
+		{"Read(//**/proj/keys)", "", "read " + tree + "/keys/a", permissions.Deny}, // which names the way
+		{"Read(//ws/**/proj/keys)", "", "read " + tree + "/keys/a", permissions.Deny},
+		{"Read(//ws/**/proj/keys)", "", "read " + tree + "/b/proj/keys/a", permissions.Deny},
+		{"Read(//**/proj)", "", "read " + tree + "/a", permissions.Deny},
+		{"Read(//**/proj/keys)", "", "read " + tree + "/a", permissions.Allow},
 		{"Read(//ws/other/**)", "", "read " + tree + "/a", permissions.Allow},
 		{"Edit(//ws/proj/a)", "", "write " + tree + "/a", permissions.Deny},
 

@@ -77,8 +77,8 @@ func (pl *Places) patterns(r *Rule, write bool) []Pattern {
 
 // allowed binds an allow rule. A relative one means the worktree that the session is in.
 func (pl *Places) allowed(r *Rule, base string, segs []glob.Segment) Pattern {
-	if in, rest, moved := pl.Moved.follow(base, segs, pl.Fold); moved && r.relative() {
-		return New(in, rest, false)
+	if rests := pl.Moved.follow(base, segs, pl.Fold); len(rests) > 0 && r.relative() {
+		return New(pl.Moved.To, rests[0], false)
 	}
 	return New(base, segs, false)
 }
@@ -87,8 +87,8 @@ func (pl *Places) allowed(r *Rule, base string, segs []glob.Segment) Pattern {
 func (pl *Places) denied(base string, segs []glob.Segment) []Pattern {
 	out := pl.through(base, segs)
 	for _, p := range out {
-		if in, rest, moved := pl.Moved.follow(p.Base, p.Segs, pl.Fold); moved {
-			out = append(out, pl.through(in, rest)...)
+		for _, rest := range pl.Moved.follow(p.Base, p.Segs, pl.Fold) {
+			out = append(out, pl.through(pl.Moved.To, rest)...)
 		}
 	}
 	return out

@@ -1,10 +1,10 @@
 package pathrule
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/toolquay/toolquay/permissions/internal/glob"
-	"github.com/toolquay/toolquay/permissions/internal/paths"
 )
 
 // Moved says that a session works in another worktree of a repository than it began in. What
@@ -17,41 +17,25 @@ type Moved struct {
 	To   string
 }
 
-// follow returns what a pattern names in the other worktree: the pattern is bound to in and
-// rest there. Moved is false where it names nothing in the first one, and where it is one of
-// any depth in the whole file system, which holds in both anyway.
-func (m *Moved) follow(base string, segs []glob.Segment, fold bool) (in string, rest []glob.Segment, moved bool) {
-	if (base == "" || base == "/") && len(segs) > 0 && segs[0].Deep {
-		return "", nil, false
-	}
+// follow returns what a pattern names in the other worktree: it is bound there to each of the
+// rests. There is none where it names nothing in the first worktree. One of any depth in the whole
+// file system holds in both anyway, and has a rest only where it names the way to the first one.
+func (m *Moved) follow(base string, segs []glob.Segment, fold bool) (rests [][]glob.Segment) {
 	if base != "" && base != "/" {
 		segs = append(glob.Names(base), segs...)
 	}
 	for _, from := range m.From {
-		if rest, moved := beyond(segs, from, fold); moved {
-			return m.To, rest, true
+		reached := glob.Reach(segs, strings.Trim(from, "/"), fold)
+		for i, reached := range slices.Backward(reached) {
+			switch {
+			case !reached, i == 0 && len(segs) > 0 && segs[0].Deep:
+			case i > 0 && segs[i-1].Deep: // the one before it can be none, too
+			default:
+				rests = append(rests, segs[i:])
+			}
 		}
 	}
-	return "", nil, false
-}
-
-// beyond takes the components off a pattern that lead to a directory, and reports whether they
-// do.
-func beyond(segs []glob.Segment, dir string, fold bool) (rest []glob.Segment, ok bool) {
-	for dir = strings.Trim(dir, "/"); dir != ""; {
-		if len(segs) == 0 {
-			return nil, false
-		}
-		if segs[0].Deep {
-			return segs, true
-		}
-		var name string
-		if name, dir = paths.Cut(dir); !segs[0].Match(name, fold) {
-			return nil, false
-		}
-		segs = segs[1:]
-	}
-	return segs, true
+	return rests
 }
 
 // relative reports whether the rule is written relative to a directory of the session or of its
