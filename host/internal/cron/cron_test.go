@@ -34,7 +34,7 @@ type desk struct {
 	mu  sync.Mutex
 	got []string
 	// refuse has what comes not taken.
-	refuse bool
+	refuse atomic.Bool
 }
 
 func newDesk(t *testing.T, dir string) *desk {
@@ -85,7 +85,7 @@ func (d *desk) take(p capability.DuePrompt) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.got = append(d.got, text)
-	return !d.refuse
+	return !d.refuse.Load()
 }
 
 // after waits, and wants to have got prompts since the last time.
@@ -294,10 +294,10 @@ func TestClockSetBack(t *testing.T) {
 			d.offset.Add(-int64(4*time.Hour + 10*time.Second)) // seen at 20:29:50
 			d.after(40 * time.Second)
 			d.after(11*time.Second, "31T20:30 half")
-			d.refuse = true
+			d.refuse.Store(true)
 			d.after(30*time.Minute, "31T21:00 half")
 			stop()
-			d.refuse = false
+			d.refuse.Store(false)
 			d.offset.Add(-int64(2 * time.Hour))
 			defer d.run()()
 			d.after(0, "31T21:00 half again")
@@ -340,24 +340,24 @@ func TestAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, t.TempDir())
-		d.refuse = true
+		d.refuse.Store(true)
 		stop := d.run()
 		d.once("1 * * * *", "own")
 		d.create(abi.CronArgs{Cron: "2 * * * *", Prompt: "durable", Durable: true})
 		d.after(time.Minute, "1T00:01 own")
 		stop()
-		d.refuse = false
+		d.refuse.Store(false)
 		stop = d.run()
 		d.after(0, "1T00:01 own again")
 		stop()
-		d.refuse = true
+		d.refuse.Store(true)
 		stop = d.run()
 		d.after(time.Minute, "1T00:02 durable")
 		if got := d.list(); got != "durable " {
 			t.Errorf("there are %s", got)
 		}
 		stop()
-		d.refuse = false
+		d.refuse.Store(false)
 		defer d.run()()
 		d.after(0, "1T00:02 durable again")
 		d.after(2 * time.Hour)
