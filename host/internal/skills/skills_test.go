@@ -281,18 +281,17 @@ func TestDescribe(t *testing.T) {
 }
 
 // TestMany lists 1,000 skills in time, and leaves out what is beyond.
-func TestMany(t *testing.T) {
-	t.Parallel()
+func TestMany(t *testing.T) { //nolint:paralleltest // others would take its time
 	files := make(map[string]string)
 	for i := range 1003 {
 		files[fmt.Sprintf("skills/s%04d/SKILL.md", i)] = fmt.Sprintf("---\nname: s%04d\ndescription: Does the work of number %d when it is asked for.\n---\n%s", i, i, strings.Repeat("text\n", 100))
 	}
 	dir := write(t, t.TempDir(), files)
-	testenv.InTime(t, 100*time.Millisecond, func() time.Duration { // the list of the issue
-		begin := time.Now()
-		skills.Load(user(dir), nil).All()
-		return time.Since(begin)
-	})
+	if !testenv.Race {
+		testenv.InTime(t, 100*time.Millisecond, func() time.Duration { // the issue's limit
+			return testenv.Took(func() { skills.Load(user(dir), nil).All() })
+		})
+	}
 	set := skills.Load(user(dir), nil)
 	if n := len(set.Listed(all)); n != 1000 {
 		t.Errorf("%d are listed", n)
@@ -378,10 +377,10 @@ func TestLong(t *testing.T) {
 }
 
 // TestArgumentsMultiply loads a short text that names long arguments so often that all of it would be
-// some 100 GB: it is counted, not made.
+// some 10 GB: it is counted, not made.
 func TestArgumentsMultiply(t *testing.T) {
 	t.Parallel()
-	const times, long = 5_000_000, 20_000
+	const times, long = 500_000, 20_000
 	set := skills.Load(user(write(t, t.TempDir(), map[string]string{"commands/many.md": strings.Repeat("$1", times)})), nil)
 	l := load(t, set, "many", strings.Repeat("ä", long))
 	if l.Chars != times*long+1 || l.Text != strings.Repeat("ä", skills.MaxText) {
