@@ -80,6 +80,10 @@ func (r *repository) places(ctx context.Context) error {
 		}
 		*to = paths.Real(filepath.FromSlash(*to))
 	}
+	// Git would write what it keeps of a worktree wherever a link leads.
+	if info, err := os.Lstat(filepath.Join(r.common, "worktrees")); err == nil && !info.IsDir() {
+		return abi.Errorf(abi.CodeDenied, "%s is no directory; remove it", filepath.Join(r.common, "worktrees"))
+	}
 	if r.main = r.top; own != r.common {
 		return r.findMain(ctx)
 	}

@@ -392,6 +392,11 @@ func TestRefused(t *testing.T) {
 			git(t, bare, "worktree", "add", "-q", linked)
 			return linked
 		}, "x", "is bare"},
+		"a link to elsewhere": {func(t *testing.T) string {
+			d := repository(t)
+			must(t, os.Symlink(t.TempDir(), filepath.Join(d, ".git", "worktrees")))
+			return d
+		}, "x", "is no directory"},
 		"a bad name":         {repository, "..", "cannot be one of a worktree"},
 		"a branch":           {func(t *testing.T) string { d := repository(t); git(t, d, "branch", "worktree/x"); return d }, "x", "there is a branch worktree/x already"},
 		"another case":       {func(t *testing.T) string { d := repository(t); git(t, d, "branch", "worktree/X"); return d }, "x", "beside the branch worktree/X"},
