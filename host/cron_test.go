@@ -24,6 +24,7 @@ const (
 
 // scheduling is a host with a clock, whose durable prompts lie in a directory.
 func scheduling(t *testing.T, clock *setClock, dir string, more ...func(*host.Options)) *host.Host {
+	t.Helper()
 	o := host.Options{
 		Builtins: true, Plugins: host.PluginOptions{Clock: clock.Now}, Paths: host.PathOptions{Project: "/project"},
 		Storage: host.StorageOptions{Cron: filepath.Join(dir, "cron")},
@@ -124,6 +125,7 @@ func TestCronQuestion(t *testing.T) {
 
 // bypassing is a session in which nobody is asked.
 func bypassing(t *testing.T, h *host.Host, more ...func(*host.SessionOptions)) *host.Session {
+	t.Helper()
 	o := host.SessionOptions{Mode: permissions.ModeBypass, Prompts: true}
 	for _, change := range more {
 		change(&o)

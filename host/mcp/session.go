@@ -167,7 +167,7 @@ func (c *clientSession) open(ctx context.Context, req mcp.Request) error {
 	if err != nil {
 		return err
 	}
-	if !c.begin(session, &client) {
+	if !c.begin(session, &client) { //nolint:contextcheck // the session outlasts the request
 		closeSession(session) //nolint:contextcheck // as above
 		return errClosed
 	}

@@ -98,8 +98,8 @@ func (j *Jobs) reach(by *permissions.Caller) []*Jobs {
 }
 
 // knows reports whether an agent knows a job: its own, and the main agent all of its chain.
-func (k *job) knows(by *permissions.Caller) bool {
-	return k.chain == by.Chain && (by.Agent == permissions.MainAgent || k.agent == by.Agent)
+func (j *job) knows(by *permissions.Caller) bool {
+	return j.chain == by.Chain && (by.Agent == permissions.MainAgent || j.agent == by.Agent)
 }
 
 // own are the jobs that the session keeps itself.

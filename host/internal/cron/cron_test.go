@@ -38,6 +38,7 @@ type desk struct {
 }
 
 func newDesk(t *testing.T, dir string) *desk {
+	t.Helper()
 	d := &desk{T: t, turn: make(chan struct{}, 1)}
 	o := cron.Options{Now: d.now, Zone: time.UTC, Logger: slog.New(&d.log)}
 	if dir != "" {
@@ -73,18 +74,18 @@ func (d *desk) run() (stop func()) {
 }
 
 func (d *desk) take(p capability.DuePrompt) bool {
-	text := fmt.Sprintf("%s %s", p.Due.UTC().Format("2T15:04"), p.Prompt)
+	text := []string{p.Due.UTC().Format("2T15:04"), p.Prompt}
 	for _, is := range []struct {
 		so   bool
 		what string
-	}{{p.Last && p.Recurring, " last"}, {p.Missed, " missed"}, {p.Again, " again"}} {
+	}{{p.Last && p.Recurring, "last"}, {p.Missed, "missed"}, {p.Again, "again"}} {
 		if is.so {
-			text += is.what
+			text = append(text, is.what)
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.got = append(d.got, text)
+	d.got = append(d.got, strings.Join(text, " "))
 	return !d.refuse.Load()
 }
 

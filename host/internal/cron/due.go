@@ -185,7 +185,7 @@ func (j *Jobs) warn(what, id string, err error) {
 	if about := what + id; j.warned[about] != (err != nil) {
 		j.warned[about] = err != nil
 		if err != nil {
-			j.cron.options.Logger.Warn(what, "job", id, "error", err)
+			j.cron.options.Logger.Warn(what, "job", id, "error", err) //nolint:sloglint // the callers' are constant
 		}
 	}
 }

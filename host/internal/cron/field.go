@@ -54,7 +54,7 @@ func (v values) list() []int {
 // read reads a field: its values, and the same in numbers.
 func (f *field) read(text string) (v values, plain string, err error) {
 	var parts []string
-	for _, text := range strings.Split(text, ",") {
+	for text := range strings.SplitSeq(text, ",") {
 		some, part, err := f.part(text)
 		if err != nil {
 			return 0, "", err

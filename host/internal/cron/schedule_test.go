@@ -14,11 +14,11 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-func parsed(t testing.TB, line string) *cron.Schedule {
-	t.Helper()
+func parsed(tb testing.TB, line string) *cron.Schedule {
+	tb.Helper()
 	s, err := cron.Parse(line)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
@@ -217,11 +217,11 @@ var changes = map[string][]string{
 	"Asia/Kathmandu":      {"2026-01-01T00:00:00Z"},
 }
 
-func zone(t testing.TB, name string) *time.Location {
-	t.Helper()
+func zone(tb testing.TB, name string) *time.Location {
+	tb.Helper()
 	z, err := time.LoadLocation(name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return z
 }
@@ -282,7 +282,7 @@ func TestChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := parsed(t, c.line)
-		for _, want := range strings.Fields(c.want) {
+		for want := range strings.FieldsSeq(c.want) {
 			at, _ = s.Next(at, zone(t, c.zone))
 			if got := at.Format(time.RFC3339); got != want {
 				t.Errorf("%s: %s, want %s", c.about, got, want)

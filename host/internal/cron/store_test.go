@@ -130,7 +130,7 @@ func TestDamaged(t *testing.T) {
 		"newer":       func(path string) error { return replace(path, `"version":1`, `"version":2`) },
 		"not ours":    func(path string) error { return os.Chmod(path, 0o644) },
 		"a link":      func(path string) error { return os.Rename(path, path+".x") },
-		"a directory": func(path string) error { return os.Remove(path) },
+		"a directory": os.Remove,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package cron
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -115,7 +116,7 @@ func (s *Schedule) days() string {
 func (s *Schedule) monthDays() string {
 	var all []string
 	for _, n := range s.fields[monthDay].list() {
-		all = append(all, fmt.Sprint(n))
+		all = append(all, strconv.Itoa(n))
 	}
 	if len(all) == 1 {
 		return "on day " + all[0] + " of the month"

@@ -162,7 +162,7 @@ func (s *Session) Prompts(ctx context.Context, take func(capability.DuePrompt) b
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.Life.Context(), cancel)()
+	defer context.AfterFunc(s.Life.Context(), cancel)() //nolint:contextcheck // the session's end ends it, too
 	s.Calls.Cron.Run(ctx, cron.Taker{Take: take, Idle: func(ctx context.Context) bool {
 		if !s.running.Take(ctx) {
 			return false

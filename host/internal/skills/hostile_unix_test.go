@@ -70,8 +70,8 @@ func TestHostileFiles(t *testing.T) {
 			}
 		}
 		l := load(t, set, "inside", "")
-		if real, err := filepath.EvalSymlinks(filepath.Join(dir, "inside")); err != nil || l.Skill.Dir != real {
-			t.Errorf("the folder is %s, not %s, %v", l.Skill.Dir, real, err)
+		if lies := realPath(t, filepath.Join(dir, "inside")); l.Skill.Dir != lies {
+			t.Errorf("the folder is %s, not %s", l.Skill.Dir, lies)
 		}
 	}
 	led := skills.Load([]skills.Source{{Label: "user", Dir: dir, Within: dir}}, nil)
@@ -86,11 +86,11 @@ func TestHostileFiles(t *testing.T) {
 
 func realPath(t *testing.T, path string) string {
 	t.Helper()
-	real, err := filepath.EvalSymlinks(path)
+	lies, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return real
+	return lies
 }
 
 // TestFolderMoves does not open a folder for reading that came to lead out of its project.

@@ -52,7 +52,7 @@ func (s *Skill) again() (now *Skill, body string, err error) {
 	if err != nil || p == nil {
 		return nil, "", abi.Errorf(abi.CodeNotFound, "the skill %s is gone", s.Name)
 	}
-	defer p.close()
+	defer p.close() //nolint:errcheck // it was read
 	text, _, err := readText(p.fsys, s.file.name, MaxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -87,22 +87,22 @@ func (p *place) folder(f *file) (string, error) {
 	if f.command || p.FS != nil {
 		return "", nil
 	}
-	real, err := filepath.EvalSymlinks(p.path(path.Dir(f.name)))
+	lies, err := filepath.EvalSymlinks(p.path(path.Dir(f.name)))
 	if err != nil {
 		return "", abi.Errorf(abi.CodeNotFound, "the folder %s cannot be followed: %s", visible.Line(p.path(path.Dir(f.name))), plain(err))
 	}
-	if visible.Line(real) != real {
-		return "", abi.Errorf(abi.CodeDenied, "the folder of the skill, %s, has a name with characters that do not show", visible.Name(real))
+	if visible.Line(lies) != lies {
+		return "", abi.Errorf(abi.CodeDenied, "the folder of the skill, %s, has a name with characters that do not show", visible.Name(lies))
 	}
 	if p.Within == "" {
-		return real, nil
+		return lies, nil
 	}
 	bound, err := filepath.EvalSymlinks(p.Within)
 	if err != nil {
 		return "", abi.Errorf(abi.CodeNotFound, "the directory %s cannot be followed: %s", visible.Line(p.Within), plain(err))
 	}
-	if sub, err := filepath.Rel(bound, real); err != nil || !filepath.IsLocal(sub) {
+	if sub, err := filepath.Rel(bound, lies); err != nil || !filepath.IsLocal(sub) {
 		return "", abi.Errorf(abi.CodeDenied, "the folder of the skill leads out of %s", visible.Line(p.Within))
 	}
-	return real, nil
+	return lies, nil
 }

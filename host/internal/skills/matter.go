@@ -208,7 +208,7 @@ var plainLine = lazyregexp.New(`^(?:([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^"'\[{|>&*!
 // another mapping, or several words in brackets for a hint.
 func mend(text string) string {
 	lines := strings.Split(text, "\n")
-	for i := 0; i < len(lines); i++ {
+	for i := range lines {
 		found := plainLine.FindStringSubmatch(lines[i])
 		if found == nil {
 			continue

@@ -89,7 +89,7 @@ func (s *found) load(source *Source) {
 	if p == nil {
 		return
 	}
-	defer p.close()
+	defer p.close() //nolint:errcheck // it was read
 	files, problems := p.find()
 	for _, f := range files {
 		s.add(p.look(f), source.Plugin)

@@ -2,6 +2,7 @@ package skills_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -135,10 +136,12 @@ func TestFormat(t *testing.T) {
 // TestCannotBeUsed says why skills are not offered, with the line.
 func TestCannotBeUsed(t *testing.T) {
 	t.Parallel()
-	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	var bombs strings.Builder
+	bombs.WriteString("a: &a [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := range 9 {
-		bomb += fmt.Sprintf("%c: &%[1]c [*%[2]c, *%[2]c, *%[2]c, *%[2]c, *%[2]c, *%[2]c, *%[2]c, *%[2]c, *%[2]c]\n", 'b'+i, 'a'+i)
+		fmt.Fprintf(&bombs, "%c: &%[1]c [*%[2]c, *%[2]c, *%[2]c, *%[2]c, *%[2]c, *%[2]c, *%[2]c, *%[2]c, *%[2]c]\n", 'b'+i, 'a'+i)
 	}
+	bomb := bombs.String()
 	for name, test := range map[string]struct{ text, problem string }{
 		"broken YAML":        {"---\nname: pdf\ndescription: [\n---\nx", "line 3: the front matter is not YAML"},
 		"a list":             {"---\n- a\n---\nx", "line 2: the front matter is not YAML: it must be keys and values"},
@@ -322,7 +325,7 @@ func TestChanges(t *testing.T) {
 			admit := func() func(*skills.Skill) error {
 				return func(s *skills.Skill) error {
 					if len(s.Tools) > 0 {
-						return fmt.Errorf("nobody was shown it")
+						return errors.New("nobody was shown it")
 					}
 					return nil
 				}

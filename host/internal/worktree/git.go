@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ func newGit(ctx context.Context, program, dir string) (*git, error) {
 		return nil, err
 	}
 	further := against(strings.Split(listed, "\x00"))
-	g.env = environment(program, append(settings[:len(settings):len(settings)], further...))
+	g.env = environment(program, append(slices.Clip(settings), further...))
 	return g, nil
 }
 

@@ -203,7 +203,7 @@ func (t *Tree) read() error {
 	path := t.Path
 	if err := json.Unmarshal(text, &t.Record); err != nil {
 		t.Record = Record{Path: path, State: Making}
-		return nil
+		return nil //nolint:nilerr // see above
 	}
 	if t.Path != path {
 		return abi.Errorf(abi.CodeChanged, "the record of %s is of %s", path, t.Path)

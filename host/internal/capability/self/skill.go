@@ -82,7 +82,7 @@ func (p *skillPlan) propose(ctx context.Context, ok *abi.SkillOK) error {
 		},
 	}}}}
 	if ask.Check() != nil {
-		return nil // they are too long for anybody to read
+		return nil //nolint:nilerr // they are too long for anybody to read
 	}
 	reply, err := p.scope.Person.Ask(ctx, ask)
 	switch {
