@@ -46,7 +46,7 @@ func entered(t *testing.T, s *host.Session, input string) string {
 func TestWorktreeInSandbox(t *testing.T) {
 	t.Parallel()
 	h, main := withTree(t)
-	s := session(t, h.Host, host.SessionOptions{Cwd: main, Mode: permissions.ModeAcceptEdits})
+	s := session(t, h.Host, host.SessionOptions{Cwd: main, Mode: permissions.ModeAcceptEdits, Asker: yes()})
 	tree := entered(t, s, `{"name":"fix/login"}`)
 	call(t, s, "Write", `{"file_path":"b.txt","content":"two\n"}`) // which the mode allows in there
 	for _, step := range []struct{ command, want string }{
@@ -154,9 +154,9 @@ func TestWorktreeModes(t *testing.T) {
 		if want.enters {
 			call(t, s, "ExitWorktree", `{"action":"keep"}`)
 			call(t, s, "EnterWorktree", `{}`)
-			s2 := fields(t, call(t, s, "ExitWorktree", `{"action":"remove"}`))
-			if s2["action"] != "remove" {
-				t.Errorf("%s: %v", mode, s2)
+			left := fields(t, call(t, s, "ExitWorktree", `{"action":"remove"}`))
+			if left["action"] != "remove" {
+				t.Errorf("%s: %v", mode, left)
 			}
 			want.asked += min(want.asked, 1) // it entered twice
 		}
@@ -170,6 +170,23 @@ func TestWorktreeModes(t *testing.T) {
 	s := session(t, h.Host, host.SessionOptions{Cwd: main})
 	if r, _ := one(t, s, "EnterWorktree", `{}`); !r.IsError || !strings.Contains(r.Text(), "EnterWorktree") {
 		t.Errorf("nobody was asked: %s", r.Text())
+	}
+}
+
+// TestDiscardingIsAsked has a person asked before work is lost also where edits need no permission.
+func TestDiscardingIsAsked(t *testing.T) {
+	t.Parallel()
+	h, main := withTree(t)
+	asker := &recorder{answer: func(context.Context, host.Question) (host.Reply, error) { return yesReply, nil }}
+	s := session(t, h.Host, host.SessionOptions{Cwd: main, Mode: permissions.ModeAcceptEdits, Asker: asker})
+	entered(t, s, `{}`)
+	call(t, s, "Write", `{"file_path":"b.txt","content":"two\n"}`)
+	if len(asker.all) > 0 {
+		t.Fatalf("asked %d times before", len(asker.all))
+	}
+	left := fields(t, call(t, s, "ExitWorktree", `{"action":"remove","discard_changes":true}`))
+	if len(asker.all) != 1 || !strings.Contains(asker.all[0].Approval.Preview, "b.txt") || left["discardedFiles"] != 1.0 {
+		t.Errorf("asked %d times: %v", len(asker.all), left)
 	}
 }
 
@@ -337,7 +354,9 @@ func TestWorktreeMadeByHook(t *testing.T) {
 	}
 	hooks, err := host.CompileHooks([]host.Hook{{Event: host.WorktreeCreated, Func: answer}, {Event: host.WorktreeRemoved, Func: answer}}, host.HookOptions{})
 	must(t, err)
-	h, _ := withTree(t, func(o *host.Options) { o.Permissions.Hooks = hooks })
+	h, _ := withTree(t, func(o *host.Options) {
+		o.Permissions.Hooks, o.Permissions.Rules = hooks, rules("", "", "ExitWorktree")
+	})
 	dir := files(t, map[string]string{"a.txt": "one\n"})
 	made, err = filepath.EvalSymlinks(t.TempDir())
 	must(t, err)

@@ -33,6 +33,7 @@ func TestModeTable(t *testing.T) {
 	call Tool                              | ask     ask   ask         judge allow             deny
 	session todos                          | allow   allow allow       allow allow             allow
 	session worktrees                     | ask     deny  allow       allow allow             deny
+	session unsaved work                  | ask     deny  ask         judge allow             deny
 	session schedule                       | ask     deny  ask         judge allow             deny
 	session prompts of MCP servers         | ask     ask   ask         judge allow             deny
 	odd x                                  | ask     ask   ask         judge allow             deny
@@ -70,7 +71,7 @@ func TestStricterMode(t *testing.T) {
 	requests := []string{
 		"read /ws/proj/a", "read /etc/a", "$ cat /etc/a", "write /ws/proj/a", "write /etc/a", "$ mkdir a && rm c", "$ make",
 		"net example.com", "mcp s t", "call Tool", "write /ws/proj/.git/config", "read /home/u/.ssh/id", "$ make ((", "$ rm /ws", "$ !ls",
-		"session todos", "session worktrees", "session schedule", "session prompts of MCP servers",
+		"session todos", "session worktrees", "session unsaved work", "session schedule", "session prompts of MCP servers",
 	}
 	for _, rules := range []string{"", "allow Edit", "allow Read", "allow Bash(make)", "ask Read", "deny Edit", "allow Tool"} {
 		policies := map[permissions.Mode]*permissions.Policy{}

@@ -7,6 +7,9 @@ const (
 	// SessionWorktrees is making a worktree of git or removing one: judged as an edit in the
 	// working directories, so that [ModeAcceptEdits] allows it.
 	SessionWorktrees = "worktrees"
+	// SessionUnsaved is removing a worktree with files or commits that are nowhere else: judged as
+	// an edit outside of the working directories, as no history brings them back.
+	SessionUnsaved = "unsaved work"
 	// SessionSchedule is changing what prompts come later: judged as an edit outside of them.
 	SessionSchedule = "schedule"
 	// SessionPrompts is asking an MCP server for one of its prompts, which sends it the arguments:
@@ -20,7 +23,7 @@ func sessionMatter(part string) (to matter, found bool) {
 	switch part {
 	case SessionWorktrees:
 		return editInside, true
-	case SessionSchedule:
+	case SessionSchedule, SessionUnsaved:
 		return editOutside, true
 	case SessionPrompts:
 		return other, true

@@ -21,7 +21,7 @@ func TestWorktree(t *testing.T) {
 			t.Parallel()
 			s := serve(t, func(_ *mcp.Options, o *host.Options) {
 				o.Storage.Worktrees = filepath.Join(t.TempDir(), "worktrees")
-				o.Permissions.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Mode: permissions.ModeAcceptEdits}}
+				o.Permissions.Rules = []permissions.RuleSet{{Source: permissions.SourceUser, Mode: permissions.ModeAcceptEdits, Allow: permissions.RuleTexts("ExitWorktree")}}
 			})
 			git := func(args ...string) string {
 				t.Helper()

@@ -61,8 +61,14 @@ func partOf(name string, input json.RawMessage) string {
 	case "EnterWorktree":
 		return permissions.SessionWorktrees
 	case "ExitWorktree":
-		var in struct{ Action string }
-		if json.Unmarshal(input, &in) != nil || in.Action != abi.WorktreeKeep {
+		var in struct {
+			Action  string
+			Discard bool `json:"discard_changes"`
+		}
+		switch err := json.Unmarshal(input, &in); {
+		case err != nil, in.Action != abi.WorktreeKeep && in.Discard:
+			return permissions.SessionUnsaved
+		case in.Action != abi.WorktreeKeep:
 			return permissions.SessionWorktrees
 		}
 	case "CronCreate", "CronDelete":

@@ -28,7 +28,11 @@ func planWorktree(ctx context.Context, scope *capability.Scope, req abi.Request)
 	}
 	target := capability.OfSession(permissions.SessionWorktrees)
 	switch args.Do {
-	case abi.WorktreeEnter, abi.WorktreeRemove:
+	case abi.WorktreeEnter:
+	case abi.WorktreeRemove:
+		if args.Discard {
+			target = permissions.SessionUnsaved
+		}
 	case abi.WorktreeKeep:
 		target = targetCwd
 	default:
