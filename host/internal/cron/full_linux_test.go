@@ -2,7 +2,6 @@ package cron_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,33 +13,11 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// fullDisk is set in the environment of the process that fills a small disk, and readOnly in that of
-// the one whose store nothing can be written in.
-const (
-	fullDisk = "TOOLQUAY_TEST_FULL_DISK"
-	readOnly = "TOOLQUAY_TEST_READ_ONLY"
-)
-
-// inSandbox runs a test again in a sandbox, where a variable names the directory.
-func inSandbox(t *testing.T, variable, dir string, mount ...string) {
-	t.Helper()
-	bwrap := testenv.NeedTool(t, "bwrap")
-	args := append([]string{"--dev-bind", "/", "/"}, mount...)
-	cmd := exec.CommandContext(t.Context(), bwrap, append(args, os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")...)
-	cmd.Env = append(os.Environ(), variable+"="+dir)
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "it was tried") {
-		t.Errorf("%v:\n%s", err, out)
-	}
-}
-
 // On a full disk no job is made and none comes due that could not be written down; when there is
 // room again, it does.
 func TestFullDisk(t *testing.T) {
-	dir := os.Getenv(fullDisk)
+	dir := testenv.SmallDisk(t, 128<<10)
 	if dir == "" {
-		t.Parallel()
-		dir = t.TempDir()
-		inSandbox(t, fullDisk, dir, "--size", "131072", "--tmpfs", dir)
 		return
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -55,7 +32,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		filler := filepath.Join(dir, "filler")
-		if raw := make([]byte, 131072); os.WriteFile(filler, raw, 0o600) == nil {
+		if raw := make([]byte, 128<<10); os.WriteFile(filler, raw, 0o600) == nil {
 			t.Fatal("the disk is not full")
 		}
 		d.after(15 * time.Minute)
@@ -68,18 +45,15 @@ func TestFullDisk(t *testing.T) {
 		d.after(time.Minute, "1T00:10 ten missed")
 		d.after(5*time.Minute, "1T00:20 ten")
 	})
-	t.Log("it was tried")
 }
 
 // Of a store that nothing can be written in, jobs are listed, and no prompt is told twice for want
 // of a note; those of the session come.
 func TestReadOnly(t *testing.T) {
-	dir := os.Getenv(readOnly)
-	if dir == "" {
-		t.Parallel()
-		dir = t.TempDir()
+	dir := testenv.ReadOnlyDisk(t, func(dir string) {
 		synctest.Test(t, func(t *testing.T) { newDesk(t, dir).durable("*/10 * * * *", "ten", true) })
-		inSandbox(t, readOnly, dir, "--ro-bind", dir, dir)
+	})
+	if dir == "" {
 		return
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -107,5 +81,4 @@ func TestReadOnly(t *testing.T) {
 			}
 		}
 	})
-	t.Log("it was tried")
 }

@@ -1,8 +1,6 @@
 package lists_test
 
 import (
-	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,40 +9,15 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// fullDisk is set in the environment of the process that fills a small disk, and readOnly
-// in that of the one that has a list which nothing can be written in.
-const (
-	fullDisk = "TOOLQUAY_TEST_FULL_DISK"
-	readOnly = "TOOLQUAY_TEST_READ_ONLY"
-)
-
-// again runs a test again in a sandbox, where a variable names the directory.
-func again(t *testing.T, variable, dir string, mount ...string) {
-	t.Helper()
-	bwrap := testenv.NeedTool(t, "bwrap")
-	args := append([]string{"--dev-bind", "/", "/"}, mount...)
-	cmd := exec.CommandContext(t.Context(), bwrap, append(args, os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")...)
-	cmd.Env = append(os.Environ(), variable+"="+dir)
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "it was tried") {
-		t.Errorf("%v:\n%s", err, out)
-	}
-}
-
 // On a full disk everything is as it was, and said so; what is deleted makes room again.
 func TestFullDisk(t *testing.T) {
-	dir := os.Getenv(fullDisk)
+	dir := testenv.SmallDisk(t, 128<<10)
 	if dir == "" {
-		t.Parallel()
-		dir = t.TempDir()
-		again(t, fullDisk, dir, "--size", "131072", "--tmpfs", dir)
 		return
 	}
 	r := newRoom(t)
 	r.dir = dir
 	r.reopen()
-	if err := os.Chmod(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	long := strings.Repeat("x", 10_000)
 	var err error
 	made := 0
@@ -71,21 +44,19 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	r.create("there is room")
-	t.Log("it was tried")
 }
 
 // A list that nothing can be written in is read, and not changed.
 func TestReadOnly(t *testing.T) {
-	dir := os.Getenv(readOnly)
-	if dir == "" {
-		t.Parallel()
-		r := newRoom(t)
+	r := newRoom(t)
+	r.dir = testenv.ReadOnlyDisk(t, func(dir string) {
+		r.dir = dir
+		r.reopen()
 		r.create("a", "b")
-		again(t, readOnly, r.dir, "--ro-bind", r.dir, r.dir)
+	})
+	if r.dir == "" {
 		return
 	}
-	r := newRoom(t)
-	r.dir = dir
 	r.reopen()
 	if got, want := r.all(), "1 a pending  [] []\n2 b pending  [] []"; got != want {
 		t.Errorf("got\n%s", got)
@@ -96,5 +67,4 @@ func TestReadOnly(t *testing.T) {
 	if got := r.change("1", `{"status":"deleted"}`); !strings.HasPrefix(got, "io: the list of tasks could not be changed") {
 		t.Errorf("got %s", got)
 	}
-	t.Log("it was tried")
 }

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,29 +10,12 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// fullDisk is set in the environment of the process that fills a small disk.
-const fullDisk = "TOOLQUAY_TEST_FULL_DISK"
-
-// On a full disk the former content stays, and the error says what to do. The test
-// runs itself in a sandbox that has a disk of 256 KiB.
+// On a full disk the former content stays, and the error says what to do.
 func TestDraftFullDisk(t *testing.T) {
-	if dir := os.Getenv(fullDisk); dir != "" {
-		fill(t, dir)
+	dir := testenv.SmallDisk(t, 256<<10)
+	if dir == "" {
 		return
 	}
-	t.Parallel()
-	bwrap, dir := testenv.NeedTool(t, "bwrap"), t.TempDir()
-	cmd := exec.CommandContext(t.Context(), bwrap, "--dev-bind", "/", "/", "--size", "262144", "--tmpfs", dir,
-		os.Args[0], "-test.v", "-test.run=^TestDraftFullDisk$")
-	cmd.Env = append(os.Environ(), fullDisk+"="+dir)
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "the disk was full") {
-		t.Errorf("%v:\n%s", err, out)
-	}
-}
-
-func fill(t *testing.T, dir string) {
-	t.Helper()
 	for _, set := range []func(*calls){func(*calls) {}, nameless} {
 		if err := os.WriteFile(filepath.Join(dir, "f"), []byte("former"), 0o600); err != nil {
 			t.Fatal(err)
@@ -55,5 +37,4 @@ func fill(t *testing.T, dir string) {
 			t.Error(err)
 		}
 	}
-	t.Log("the disk was full")
 }

@@ -1,0 +1,50 @@
+package testenv
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// otherDisk is set, in the environment of a test that runs again with another disk, to where that is.
+const otherDisk = "TOOLQUAY_TEST_DISK"
+
+// SmallDisk runs the test again, in a process in which a disk of so many bytes is mounted: there it
+// returns the directory. Elsewhere it returns nothing once that process has passed.
+func SmallDisk(t *testing.T, size int) (dir string) {
+	t.Helper()
+	return mounted(t, func(dir string) []string {
+		return []string{"--perms", "0700", "--size", strconv.Itoa(size), "--tmpfs", dir}
+	})
+}
+
+// ReadOnlyDisk is like [SmallDisk] with a directory that was filled here, and in which nothing can be
+// changed there, not by root either.
+func ReadOnlyDisk(t *testing.T, fill func(dir string)) (dir string) {
+	t.Helper()
+	return mounted(t, func(dir string) []string {
+		fill(dir)
+		return []string{"--ro-bind", dir, dir}
+	})
+}
+
+func mounted(t *testing.T, mount func(dir string) (bubblewrap []string)) string {
+	t.Helper()
+	if dir := os.Getenv(otherDisk); dir != "" {
+		return dir
+	}
+	t.Parallel()
+	bwrap, dir := NeedTool(t, "bwrap"), t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // it is a directory, and private
+		t.Fatal(err)
+	}
+	args := append([]string{"--dev-bind", "/", "/"}, mount(dir)...)
+	cmd := exec.CommandContext(t.Context(), bwrap, append(args, os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")...)
+	cmd.Env = append(os.Environ(), otherDisk+"="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("%v:\n%s", err, out)
+	}
+	return ""
+}
