@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/hosttest"
@@ -104,8 +105,9 @@ type script struct {
 	options func(*host.SessionOptions)
 	// cancel is the event at which the user cancels, once; empty is never.
 	cancel host.EventKind
-	// prompts is how many of those that come due are waited for.
+	// prompts is how many of those that come due are waited for, until a minute later on the clock.
 	prompts int
+	clock   *hosttest.Clock
 }
 
 func (s *script) play(ctx context.Context, h *host.Host, cwd string, printf func(string, ...any)) error {
@@ -143,6 +145,7 @@ func (s *script) play(ctx context.Context, h *host.Host, cwd string, printf func
 // later goes on with the prompts that come due, which your client gives the model as messages.
 func (s *script) later(ctx context.Context, c *Conversation, printf func(string, ...any)) error {
 	left := s.prompts
+	s.clock.Advance(time.Minute)
 	for p := range c.Session.Prompts(ctx) {
 		printf("%s: due: %s", s.name, p.Prompt)
 		text, err := c.Run(ctx)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -15,6 +16,17 @@ import (
 func TestMain(m *testing.M) {
 	host.Main()
 	os.Exit(m.Run())
+}
+
+// goCache is go's own cache. Commands write in it: with a new one each, they would compile the
+// standard library for a minute.
+func goCache(t *testing.T) string {
+	t.Helper()
+	dir, err := exec.CommandContext(t.Context(), testenv.NeedTool(t, "go"), "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(dir))
 }
 
 // TestAgent plays the scripts, and wants what a user sees of each session in this order.
@@ -111,6 +123,7 @@ It was committed.
 				testenv.NeedTool(t, "bwrap")
 				testenv.NeedTool(t, "git")
 				o.Shell = shellIn(dir)
+				o.Shell.Sandbox.Writable = []string{goCache(t)}
 			}
 			var out strings.Builder
 			if err := run(t.Context(), o, dir, test.scripts, &out); err != nil {

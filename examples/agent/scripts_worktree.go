@@ -31,6 +31,9 @@ description: How to mend a test that fails. Load it when a test fails.
 3. Run it again, and commit with the name of the test in the message.
 `
 
+// minutes is a clock that shows another minute when the script has nothing else to do.
+var minutes = hosttest.NewClock(time.Now())
+
 // mended is a conversation on a real repository of git: in a worktree of its own it mends a
 // test by a skill, keeps that, discards another try, and does what it has scheduled for later.
 func mended() []*script {
@@ -77,11 +80,12 @@ func mended() []*script {
 		asker:   hosttest.NewAsker(yes, yes, yes, yes, yes, yes, yes, yes, yes),
 		options: func(o *host.SessionOptions) { o.Prompts = true },
 		prompts: 1,
+		clock:   minutes,
 	}}
 }
 
 // withWorktrees are the options of a host for that: a shell, a skill, a place for worktrees,
-// and a clock of which each first minute is over soon.
+// and the clock.
 func withWorktrees(o *host.Options, dir string) error {
 	state := filepath.Join(dir, "state")
 	o.Storage.Sessions, o.Storage.Worktrees = filepath.Join(state, "sessions"), filepath.Join(state, "worktrees")
@@ -91,9 +95,12 @@ func withWorktrees(o *host.Options, dir string) error {
 		return err
 	}
 	o.Skills.Sources = []host.SkillSource{{Label: "example", Dir: dir}}
-	began := time.Now()
-	shown := began.Truncate(time.Minute).Add(58 * time.Second)
-	o.Plugins.Clock = func() time.Time { return shown.Add(time.Since(began)) }
+	o.Plugins.Clock = minutes.Now
+	return writeSkill(dir)
+}
+
+// writeSkill writes the skill where those of a source are.
+func writeSkill(dir string) error {
 	skill := filepath.Join(dir, "skills", "mend-test")
 	if err := os.MkdirAll(skill, 0o700); err != nil {
 		return err
