@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -262,6 +263,18 @@ func approvalResumeCommand(a *app) *cobra.Command {
 	}
 }
 
+// began is where a session begins that goes on with a question: where it was when it asked. One that
+// was in none of its directories was in a worktree, to which it comes back by itself.
+func began(item *approvals.Item) string {
+	for _, dir := range append(item.AdditionalDirs, item.Began) {
+		rel, err := filepath.Rel(dir, item.Cwd)
+		if item.Began == "" || err == nil && filepath.IsLocal(rel) {
+			return item.Cwd
+		}
+	}
+	return item.Began
+}
+
 // resumeApproval runs a kept call as it was asked about. What is not answered yet is
 // asked again, and kept again.
 func resumeApproval(ctx context.Context, a *app, id string) error {
@@ -283,7 +296,7 @@ func resumeApproval(ctx context.Context, a *app, id string) error {
 	if err != nil {
 		return err
 	}
-	a.flags.cwd, a.flags.addDirs = item.Cwd, item.AdditionalDirs
+	a.flags.cwd, a.flags.addDirs = began(&item), item.AdditionalDirs
 	o, err := a.open(ctx, func(s *setup) {
 		s.session.ID, s.calls, s.session.Prompts = item.Session, true, outlasts(&item.Use)
 		if item.Plan != nil && len(item.Plan.Modes) > 0 { // it is asked again as the person was told

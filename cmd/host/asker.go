@@ -16,8 +16,6 @@ import (
 func (a *app) asker(s *setup, free bool, resume approvals.Resume) host.Asker {
 	switch a.flags.approval {
 	case approveLater:
-		resume.AdditionalDirs = s.session.AdditionalDirs
-		resume.Flags = a.flags.kept(s.message)
 		return a.later(s, resume)
 	case approvePipe:
 		if !free {
@@ -40,6 +38,10 @@ func (a *app) later(s *setup, resume approvals.Resume) host.Asker {
 	if err != nil {
 		s.options.Observe.Logger.Warn("questions cannot be kept for later: what would ask is denied", "error", err)
 		return nil
+	}
+	resume.Flags = a.flags.kept(s.message)
+	if resume.Began == "" {
+		resume.Began, resume.AdditionalDirs = s.session.Cwd, s.session.AdditionalDirs
 	}
 	return approvals.NewDurable(store, resume)
 }

@@ -127,7 +127,7 @@ func (s *served) session(of scope, c *mcp.Client, dirs []string) (*host.Session,
 		o.ID = of.token + "-" + rand.Text()
 	}
 	o.Cwd, o.AdditionalDirs = dirs[0], append(slices.Clip(o.AdditionalDirs), dirs[1:]...)
-	o.Asker = s.asker(c)
+	o.Asker = s.asker(c, approvals.Resume{Began: o.Cwd, AdditionalDirs: o.AdditionalDirs})
 	session, err := s.host.NewSession(o)
 	if err != nil {
 		return nil, err
@@ -143,12 +143,12 @@ func (s *served) session(of scope, c *mcp.Client, dirs []string) (*host.Session,
 }
 
 // asker is who is asked what the rules leave open.
-func (s *served) asker(c *mcp.Client) host.Asker {
+func (s *served) asker(c *mcp.Client, resume approvals.Resume) host.Asker {
 	switch s.app.flags.approval {
 	case approveNever:
 		return nil
 	case approveLater:
-		return s.app.later(&s.setup, approvals.Resume{AdditionalDirs: s.setup.session.AdditionalDirs, Flags: s.app.flags.kept(nil)})
+		return s.app.later(&s.setup, resume)
 	}
 	return s.app.limited(&s.setup, c.Asker)
 }

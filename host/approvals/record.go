@@ -25,6 +25,9 @@ const (
 // Resume is what it takes to run a call again that the question itself does not
 // tell.
 type Resume struct {
+	// Began is the directory that the session began in. One in a worktree finds its way there
+	// again from that.
+	Began          string   `json:"began,omitempty"`
 	AdditionalDirs []string `json:"additional_dirs,omitempty"`
 	// Flags are those of the command that asked, which the call is judged by:
 	// rules and plugins that stand in no file.
