@@ -270,7 +270,7 @@ func TestWorktreeResumed(t *testing.T) {
 	if s.Cwd() != main {
 		t.Errorf("it is gone, and the session goes on in %s", s.Cwd())
 	}
-	if r := call(t, s, "Glob", `{"pattern":"*"}`); !strings.Contains(r.Text(), tree) || !strings.Contains(r.Text(), "is not to be had") {
+	if r := call(t, s, "Glob", `{"pattern":"*"}`); !strings.Contains(r.Text(), tree) || !strings.Contains(r.Text(), "as before: ") {
 		t.Errorf("the model is not told: %s", r.Text())
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -35,9 +37,10 @@ func (s *State) LeaveRemoved() (from, to string, moved bool) {
 }
 
 // Move has the session work in the worktree of git at cwd, an existing directory that the host
-// made: that takes the place of the directory that the session began in. From is the worktree
-// that it came from. The rules move along, see [permissions.Worktree], and the additional
-// working directories stay. Own says that the worktree lies in a place of the host's own. A session in a worktree comes back with [State.MoveBack] first.
+// made: that takes the place of the working directories in the worktree that it came from, and of
+// one around that which the session began in. The rules move along, see [permissions.Worktree]. Own
+// says that the worktree lies in a place of the host's own. A session in a worktree comes back with
+// [State.MoveBack] first.
 func (s *State) Move(cwd, from string, own bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,10 +48,19 @@ func (s *State) Move(cwd, from string, own bool) error {
 	if err != nil {
 		return err
 	}
-	setup := s.compiler.Setup
-	setup.Worktree = permissions.Worktree{Main: Dir(from), Start: setup.Cwd, Own: own}
+	setup, main := s.compiler.Setup, Dir(from)
+	setup.Worktree = permissions.Worktree{Main: main, Start: setup.Cwd, Own: own}
+	setup.Additional = slices.DeleteFunc(slices.Clone(setup.Additional), func(dir permissions.Dir) bool { return paths.Below(dir.Real, main.Real) })
+	if began := setup.Cwd; !paths.Below(began.Real, main.Real) && !paths.Below(main.Real, began.Real) {
+		setup.Additional = append(setup.Additional, began) // it came from an additional one
+	}
 	setup.Cwd = to
-	return s.moveTo(setup, to)
+	was := s.compiler.Setup
+	if err := s.moveTo(setup, to); err != nil {
+		return err
+	}
+	s.came = was
+	return nil
 }
 
 // MoveBack has the session work in the directory that it began in, and be in the one that it
@@ -56,12 +68,10 @@ func (s *State) Move(cwd, from string, own bool) error {
 func (s *State) MoveBack(to string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	setup := s.compiler.Setup
-	if setup.Worktree.Main.Path == "" {
+	if s.compiler.Setup.Worktree.Main.Path == "" {
 		return nil
 	}
-	setup.Cwd, setup.Worktree = setup.Worktree.Start, permissions.Worktree{}
-	if err := s.moveTo(setup, setup.Cwd); err != nil {
+	if err := s.moveTo(s.came, s.came.Cwd); err != nil {
 		return err
 	}
 	if newer, err := s.now.Load().in(to); err == nil {

@@ -511,6 +511,31 @@ func TestPlacePlan(t *testing.T) {
 	}
 }
 
+// TestMoveFromAdditional moves from an additional working directory: what is in the worktree that it
+// came from is none any more, and where it began is one still.
+func TestMoveFromAdditional(t *testing.T) {
+	t.Parallel()
+	began, main, tree := t.TempDir(), t.TempDir(), t.TempDir()
+	sub := filepath.Join(main, "sub")
+	must(t, os.Mkdir(sub, 0o700))
+	c := compiler(t, began)
+	c.Setup.Additional = []permissions.Dir{rules.Dir(main), rules.Dir(sub)}
+	s := start(t, c, settings("", ""))
+	for range 2 {
+		must(t, s.Chdir(main))
+		must(t, s.Move(tree, main, true))
+		for dir, want := range map[string]bool{tree: true, began: true, main: false, sub: false} {
+			if s.View().Policy.Inside(filepath.Join(rules.Dir(dir).Real, "a")) != want {
+				t.Errorf("%s is a working directory: %t", dir, !want)
+			}
+		}
+		must(t, s.MoveBack(sub))
+		if s.View().Cwd != sub || s.View().Policy.Inside(tree) {
+			t.Errorf("back in %s", s.View().Cwd)
+		}
+	}
+}
+
 // TestMove has a session work in another worktree, with its mode and what a person allowed, and
 // come back to where it was.
 func TestMove(t *testing.T) {

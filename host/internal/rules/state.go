@@ -17,6 +17,8 @@ type State struct {
 	mu sync.Mutex // held where the view changes
 	// loosest is the loosest mode that a plan may be accepted into; empty is any.
 	loosest permissions.Mode
+	// came is the setup of a session that is in a worktree as it was before.
+	came permissions.Setup
 	// now is read without the mutex only by IsCurrent.
 	now atomic.Pointer[View]
 	// changed is closed when the view changes, and replaced by another.

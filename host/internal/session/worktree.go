@@ -13,6 +13,9 @@ type moving struct{ *rules.State }
 // Cwd is where the session is.
 func (m moving) Cwd() string { return m.View().Cwd }
 
+// Inside reports whether a path is in the session's directories.
+func (m moving) Inside(path string) bool { return m.View().Policy.Inside(path) }
+
 // beginWorktree takes the session back into the worktree that it was in when its last process
 // ended. Where that is gone, its model and the operator are told.
 func (s *Session) beginWorktree() {

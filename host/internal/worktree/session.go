@@ -17,8 +17,9 @@ import (
 
 // Rules are what a session is judged by, which moves.
 type Rules interface {
-	// Cwd is where the session is now.
+	// Cwd is where the session is now, and Inside reports whether a path is in its directories.
 	Cwd() string
+	Inside(path string) bool
 	// Move and MoveBack are as in package rules.
 	Move(to, from string, own bool) error
 	MoveBack(to string) error
@@ -228,7 +229,7 @@ func (s *Session) Resume(records []json.RawMessage) (gone string) {
 		}
 	}
 	if err != nil {
-		return fmt.Sprintf("The session is in %s, as the worktree %s that it was in is not to be had: %v.", s.Rules.Cwd(), was.Path, err)
+		return fmt.Sprintf("The session is in %s, and not in the worktree %s as before: %v.", s.Rules.Cwd(), was.Path, err)
 	}
 	return ""
 }
@@ -237,9 +238,8 @@ func (s *Session) Resume(records []json.RawMessage) (gone string) {
 func (s *Session) enterAgain(tree *Tree, before string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	began := s.Rules.Cwd()
-	if rel, err := filepath.Rel(tree.From, began); err != nil || !filepath.IsLocal(rel) {
-		return fmt.Errorf("it is one of %s", tree.From)
+	if rel, err := filepath.Rel(tree.From, s.Rules.Cwd()); (err != nil || !filepath.IsLocal(rel)) && !s.Rules.Inside(before) {
+		return fmt.Errorf("it is one of %s, and the session has to begin there to go on in it", tree.From)
 	}
 	if err := s.Rules.Move(tree.Path, tree.From, !tree.hooked()); err != nil {
 		return err

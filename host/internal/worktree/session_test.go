@@ -22,6 +22,8 @@ type place struct {
 
 func (p *place) Cwd() string { return p.cwd }
 
+func (p *place) Inside(path string) bool { return path == p.cwd }
+
 func (p *place) Move(to, from string, _ bool) error {
 	if p.stuck == nil {
 		p.cwd, p.moves = to, append(p.moves, from)
@@ -183,7 +185,7 @@ func TestResume(t *testing.T) {
 	must(t, in.Close())
 	resume(sub, nil, sub, "")
 	other := repository(t)
-	resume(other, j.all, other, "it is one of "+main)
+	resume(other, j.all, other, "it is one of "+main+", and the session has to begin there")
 	resume(sub, []json.RawMessage{[]byte("junk")}, sub, "")
 	resume(sub, []json.RawMessage{[]byte(`{"path":"/etc"}`)}, sub, "no worktree of this program")
 	next := resume(sub, j.all, ok.Path, "")
@@ -191,7 +193,7 @@ func TestResume(t *testing.T) {
 	if err != nil || back.Original != sub {
 		t.Errorf("it goes back to %s, %v", back.Original, err)
 	}
-	resume(sub, j.all, sub, "is not to be had")
+	resume(sub, j.all, sub, "as before: ")
 }
 
 // TestHooked has a hook make the worktree where there is no repository.
