@@ -92,7 +92,7 @@ func TestSkill(t *testing.T) {
 		says string
 	}{
 		`{"skill":"pfd"}`:                   {abi.CodeNotFound, `did you mean "pdf"?`},
-		`{"skill":"people"}`:                {abi.CodeDisabled, "for people to load"},
+		`{"skill":"people"}`:                {abi.CodeDisabled, "is not for models"},
 		`{"skill":"/"}`:                     {abi.CodeInvalidInput, "skill is empty"},
 		`{"skill":"pdf x","args":"y"}`:      {abi.CodeInvalidInput, "give them in args alone"},
 		`{"skill":"../../etc/passwd"}`:      {abi.CodeNotFound, "there is no skill"},

@@ -53,7 +53,7 @@ type skillLine struct {
 // The states of a skill.
 const (
 	skillOffered   = "offered"
-	skillPeople    = "for people"
+	skillHidden    = "not for models"
 	skillUntrusted = "not trusted"
 	skillNot       = "not offered"
 )
@@ -75,7 +75,7 @@ func lineOfSkill(s *host.FoundSkill, trusted bool) skillLine {
 	case !trusted:
 		l.State = skillUntrusted
 	case s.Hidden:
-		l.State = skillPeople
+		l.State = skillHidden
 	}
 	return l
 }

@@ -41,7 +41,7 @@ func (s *Skill) Load(ctx context.Context, args string) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	now.Name, now.ShadowedBy = s.Name, s.ShadowedBy
+	now.ShadowedBy = s.ShadowedBy
 	text, chars := fill(strings.TrimSpace(body)+"\n", args, s.file.command)
 	return &Loaded{now, text, chars}, nil
 }
@@ -69,8 +69,8 @@ func (s *Skill) again() (now *Skill, body string, err error) {
 	if problem := now.Problem(); problem != nil {
 		return nil, "", abi.Errorf(abi.CodeDisabled, "the skill %s cannot be used any more: %w", s.Name, problem)
 	}
-	if now.Hidden {
-		return nil, "", abi.Errorf(abi.CodeDisabled, "the skill %s is for people to load: it says disable-model-invocation", s.Name)
+	if now.Name = s.Name; now.Hidden {
+		return nil, "", now.hides()
 	}
 	if p.admit != nil {
 		if err := p.admit(now); err != nil {

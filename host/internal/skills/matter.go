@@ -140,13 +140,16 @@ func (m *matter) words(value *yaml.Node) string {
 	return strings.Join(all, " ")
 }
 
+// truth is a yes or a no, as YAML has them of old, too.
 func (m *matter) truth(key string, value *yaml.Node, line int) bool {
-	yes, err := strconv.ParseBool(strings.ToLower(value.Value))
-	if err != nil {
-		m.warn(line, "%s must be true or false, and counts as true", key)
+	switch strings.ToLower(value.Value) {
+	case "true", "yes", "on", "1":
 		return true
+	case "false", "no", "off", "0":
+		return false
 	}
-	return yes
+	m.warn(line, "%s must be true or false, and counts as true", key)
+	return true
 }
 
 // allow reads the rules that the skill proposes: a text, split at blanks and commas outside of

@@ -180,6 +180,14 @@ func (s *Set) Listed(passes func(*Skill) bool) []*Skill {
 	return out
 }
 
+// Called is the skill that a name calls, or nil.
+func (s *Set) Called(name string) *Skill {
+	if s == nil {
+		return nil
+	}
+	return s.found().names[name]
+}
+
 // Canonical parts what a model wrote as a skill's name, such as "/pdf report.pdf", and returns the name
 // that it is listed by. What calls no skill stays as it is.
 func (s *Set) Canonical(written string) (name, args string) {
@@ -199,17 +207,15 @@ func (s *Set) Canonical(written string) (name, args string) {
 // Find returns the skill that a model calls by a name, of those that pass. The error is of
 // abi.CodeNotFound, or of abi.CodeDisabled where the skill may not be loaded.
 func (s *Set) Find(name string, passes func(*Skill) bool) (*Skill, error) {
-	if s != nil {
-		if skill := s.found().names[name]; skill != nil && passes(skill) {
-			if skill.Hidden {
-				return nil, abi.Errorf(abi.CodeDisabled, "the skill %s is for people to load: it says disable-model-invocation", name)
-			}
-			return skill, nil
+	if skill := s.Called(name); skill != nil && passes(skill) {
+		if skill.Hidden {
+			return nil, skill.hides()
 		}
-		for _, skill := range s.All() {
-			if problem := skill.Problem(); problem != nil && (skill.Own == name || skill.Qualified() == name) && passes(skill) {
-				return nil, abi.Errorf(abi.CodeDisabled, "the skill %s cannot be used: %w", name, problem)
-			}
+		return skill, nil
+	}
+	for _, skill := range s.All() {
+		if problem := skill.Problem(); problem != nil && (skill.Own == name || skill.Qualified() == name) && passes(skill) {
+			return nil, abi.Errorf(abi.CodeDisabled, "the skill %s cannot be used: %w", name, problem)
 		}
 	}
 	var known []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/internal/visible"
 )
 
@@ -66,6 +67,11 @@ func (s *Skill) Problem() error {
 		return firstFault(s.Faults)
 	}
 	return nil
+}
+
+// hides is why a model is not given a hidden skill.
+func (s *Skill) hides() error {
+	return abi.Errorf(abi.CodeDisabled, "the skill %s is not for models: its front matter says disable-model-invocation", s.Name)
 }
 
 // Qualified is the name with which the source is named.

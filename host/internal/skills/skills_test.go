@@ -314,7 +314,7 @@ func TestChanges(t *testing.T) {
 		says string
 	}{
 		"changed":      {front + "---\nnew\n", "", "new\n"},
-		"hidden":       {front + "disable-model-invocation: true\n---\nnew\n", abi.CodeDisabled, "is for people to load"},
+		"hidden":       {front + "disable-model-invocation: true\n---\nnew\n", abi.CodeDisabled, "is not for models"},
 		"broken":       {"---\n- a\n---\n", abi.CodeDisabled, "cannot be used any more: line 2"},
 		"removed":      {"", abi.CodeNotFound, "its file was removed"},
 		"not admitted": {front + "allowed-tools: Bash\n---\nnew\n", abi.CodeDisabled, "nobody was shown it"},
@@ -358,10 +358,10 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestHidden are found for people, and neither listed nor loaded by models.
+// TestHidden are found, and neither listed nor loaded by models.
 func TestHidden(t *testing.T) {
 	t.Parallel()
-	for value, hidden := range map[string]bool{"true": true, "True": true, "yes please": true, "false": false} {
+	for value, hidden := range map[string]bool{"true": true, "True": true, "yes please": true, "Yes": true, "on": true, "false": false, "no": false, "off": false, `"no"`: false} {
 		set := skills.Load(user(write(t, t.TempDir(), map[string]string{"commands/x.md": "---\ndisable-model-invocation: " + value + "\n---\nx"})), nil)
 		_, err := set.Find("x", all)
 		if got := set.All()[0].Hidden; got != hidden || (abi.CodeOf(err) == abi.CodeDisabled) != hidden || set.None() != hidden {
