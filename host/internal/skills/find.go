@@ -106,7 +106,8 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// entries are the names in a directory, sorted, without hidden ones; none where it is not there.
+// entries are the names in a directory, sorted, without hidden ones; none where it is not there. With
+// an error they may be a part of them.
 func (p *place) entries(dir string) ([]string, error) {
 	if info, err := p.peek(dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a directory", p.path(dir))
@@ -134,6 +135,11 @@ func (p *place) entries(dir string) ([]string, error) {
 		}
 	}
 	slices.Sort(names)
+	if len(list) == maxEntries {
+		if more, _ := d.ReadDir(1); len(more) > 0 {
+			return names, fmt.Errorf("there are more than %d names in %s; the rest is left out", maxEntries, p.path(dir))
+		}
+	}
 	return names, nil
 }
 

@@ -129,6 +129,18 @@ func TestLinksMultiply(t *testing.T) {
 	wantProblem(t, dir, "more than 10000 names")
 }
 
+// TestManyNames tells that a directory has more than are read.
+func TestManyNames(t *testing.T) {
+	t.Parallel()
+	dir := write(t, t.TempDir(), map[string]string{"skills/.x": ""})
+	for i := range 10_000 {
+		if err := os.WriteFile(filepath.Join(dir, "skills", strconv.Itoa(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantProblem(t, dir, "more than 10000 names in "+filepath.Join(dir, "skills"))
+}
+
 // TestFilesStayInProjects follows no directory that a link of a project leads out to, such as one that
 // always changes.
 func TestFilesStayInProjects(t *testing.T) {
