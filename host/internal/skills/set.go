@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,8 +46,15 @@ func Load(sources []Source, provided []Provided) *Set {
 
 func find(sources []Source, provided []Provided) *found {
 	s := &found{names: make(map[string]*Skill)}
+	labels := map[string]bool{labelProvided: true}
 	for i := range sources {
-		s.load(&sources[i])
+		source := &sources[i]
+		if source.Plugin && labels[source.Label] { // its skills would be called as those of another source
+			s.problems = append(s.problems, Problem{source.Label, source.Dir, errors.New("the plugin has the name of another source of skills, so that its own are left out")})
+			continue
+		}
+		labels[source.Label] = true
+		s.load(source)
 	}
 	for i := range provided {
 		s.add(provided[i].skill(), false)

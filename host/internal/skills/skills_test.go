@@ -250,6 +250,18 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// TestPluginNamedAsASource keeps its skills from being called as another source's.
+func TestPluginNamedAsASource(t *testing.T) {
+	t.Parallel()
+	dir := write(t, t.TempDir(), map[string]string{"skills/pdf/SKILL.md": plain})
+	for label, taken := range map[string]bool{"user": true, "program": true, "acme": false} {
+		set := skills.Load(append(user(dir), skills.Source{Label: label, Dir: filepath.Join(dir, "skills"), Flat: true, Plugin: true}), nil)
+		if n, p := len(set.All()), set.Problems(); (n == 1) != taken || (len(p) == 1) != taken {
+			t.Errorf("a plugin %s: %d skills, %v", label, n, p)
+		}
+	}
+}
+
 // TestDescribe keeps to its budget in characters: names first of all, and then descriptions that are
 // shortened alike.
 func TestDescribe(t *testing.T) {
