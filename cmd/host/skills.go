@@ -116,7 +116,7 @@ func untrustedSkills(a *app, s *setup) []*host.FoundSkill {
 	if s.project.Trusted || a.flags.noProject {
 		return nil
 	}
-	found, _ := host.FindSkills(s.project.SkillSources())
+	found, _ := host.FindSkills(s.project.SkillSources(s.dirs))
 	return found
 }
 

@@ -27,7 +27,7 @@ func (p Project) Brings(dirs Dirs) (all, unseen []settings.Brought, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	places := p.SkillSources()
+	places := p.SkillSources(dirs)
 	for _, plugin := range set.Plugins() {
 		if b, err := broughtPlugin(plugin); err == nil {
 			all = append(all, b)

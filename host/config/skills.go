@@ -15,15 +15,25 @@ import (
 // foreignDir is the directory, in projects and homes, that other agents read skills from.
 const foreignDir = ".claude"
 
-// SkillSources are the places of the project's own skills, whether or not it is trusted.
-func (p Project) SkillSources() []host.SkillSource {
+// SkillSources are the places of the project's own skills, whether or not it is trusted. In a home
+// directory one of them is the user's, and is left out.
+func (p Project) SkillSources(dirs Dirs) (sources []host.SkillSource) {
 	if p.Root == "" {
 		return nil
 	}
-	return []host.SkillSource{
-		{Label: "project", Dir: filepath.Join(p.Root, projectDir), Within: p.Root},
-		{Label: "project-claude", Dir: filepath.Join(p.Root, foreignDir), Within: p.Root},
+	sources = []host.SkillSource{{Label: "project", Dir: filepath.Join(p.Root, projectDir), Within: p.Root}}
+	if foreign := filepath.Join(p.Root, foreignDir); !sameDir(foreign, dirs.foreign()) {
+		sources = append(sources, host.SkillSource{Label: "project-claude", Dir: foreign, Within: p.Root})
 	}
+	return sources
+}
+
+// foreign is that of the user's, empty where nothing of the user's counts.
+func (d Dirs) foreign() string {
+	if d.Config == "" {
+		return ""
+	}
+	return join(d.Home, foreignDir)
 }
 
 // skillsOf are the user's skills and those of a trusted project, the weightiest first.
@@ -35,20 +45,14 @@ func skillsOf(dirs Dirs, project Project) host.SkillOptions {
 		}
 	}
 	add("user", dirs.Config)
-	home := join(dirs.Home, foreignDir)
 	if project.Trusted && project.trust != nil {
 		o.Project = project.admitSkills
-		for _, s := range project.SkillSources() {
-			if sameDir(s.Dir, home) {
-				continue // a project in the home directory: they are the user's, and would be listed twice
-			}
+		for _, s := range project.SkillSources(dirs) {
 			s.Admit, s.Watched = project.admitSkills, []string{project.trust.file.Path}
 			o.Sources = append(o.Sources, s)
 		}
 	}
-	if dirs.Config != "" { // what is the user's counts
-		add("user-claude", home)
-	}
+	add("user-claude", dirs.foreign())
 	return o
 }
 

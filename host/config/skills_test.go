@@ -142,6 +142,13 @@ func TestSkillsOfHome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p, err := config.FindProject(u.root, tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if places := p.SkillSources(u.dirs); len(places) != 1 || places[0].Label != "project" {
+		t.Errorf("the project's places are %+v", places)
+	}
 	if err := tr.TrustProject(u.root, nil, time.Now()); err != nil {
 		t.Fatal(err)
 	}
