@@ -163,7 +163,7 @@ func (s sessionSkills) Decline(rules []string) {
 // Open implements [capability.Skills].
 func (s sessionSkills) Open(dir string) error {
 	rule := permissions.ReadBelow(dir)
-	if s.policy().Inside(dir) || s.allows(rule) || s.session.Rules.View().Settings.OnlyPolicyRules {
+	if s.allows(rule) || s.session.Rules.View().Settings.OnlyPolicyRules {
 		return nil
 	}
 	return s.Allow([]string{rule})
