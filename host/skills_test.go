@@ -279,8 +279,13 @@ func TestSkillProposals(t *testing.T) {
 	}
 }
 
+// unasked is a person who is to be asked nothing.
+func unasked() *recorder {
+	return &recorder{answer: func(context.Context, host.Question) (host.Reply, error) { return host.Reply{}, os.ErrInvalid }}
+}
+
 // TestSkillProposalsThatNobodySees allow nothing: without a person, with one that takes no choices,
-// where nothing is remembered, and where nobody is ever asked.
+// where nothing is remembered, where nobody is ever asked, and where all is allowed anyway.
 func TestSkillProposalsThatNobodySees(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -288,9 +293,10 @@ func TestSkillProposalsThatNobodySees(t *testing.T) {
 		session host.SessionOptions
 	}{
 		"headless":        {nil, host.SessionOptions{}},
-		"dontAsk":         {nil, host.SessionOptions{Mode: permissions.ModeDontAsk}},
-		"once only":       {func(o *host.Options) { o.Permissions.OnceOnly = true }, host.SessionOptions{Asker: &recorder{answer: func(context.Context, host.Question) (host.Reply, error) { return host.Reply{}, os.ErrInvalid }}}},
-		"rules of policy": {func(o *host.Options) { o.Permissions.OnlyPolicyRules = true }, host.SessionOptions{Asker: &recorder{answer: func(context.Context, host.Question) (host.Reply, error) { return host.Reply{}, os.ErrInvalid }}}},
+		"dontAsk":         {nil, host.SessionOptions{Mode: permissions.ModeDontAsk, Asker: unasked()}},
+		"bypass":          {nil, host.SessionOptions{Mode: permissions.ModeBypass, Asker: unasked()}},
+		"once only":       {func(o *host.Options) { o.Permissions.OnceOnly = true }, host.SessionOptions{Asker: unasked()}},
+		"rules of policy": {func(o *host.Options) { o.Permissions.OnlyPolicyRules = true }, host.SessionOptions{Asker: unasked()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -127,7 +127,8 @@ func (s sessionSkills) Find(name string) (capability.Skill, error) {
 
 // Grantable implements [capability.Skills].
 func (s sessionSkills) Grantable(proposed []string) []string {
-	if s.session.Host.OnceOnly || s.session.Rules.View().Settings.OnlyPolicyRules {
+	policy := s.policy()
+	if s.session.Host.OnceOnly || s.session.Rules.View().Settings.OnlyPolicyRules || policy.NeverAsks() || policy.Mode() == permissions.ModeBypass {
 		return nil
 	}
 	var out []string
