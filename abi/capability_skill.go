@@ -17,8 +17,8 @@ type SkillOK struct {
 	// Name is the one that the skill is listed by, and Source names where it was found.
 	Name   string `json:"name"`
 	Source string `json:"source"`
-	// Dir is the folder that belongs to it, whose files may be read from now on, and Path its file.
-	// Both are absolute, and empty where there is none.
+	// Dir is the folder that belongs to it, whose files may be read from now on as far as no rule
+	// holds them back, and Path its file. Both are absolute, and empty where there is none.
 	Dir  string `json:"dir,omitempty"`
 	Path string `json:"path,omitempty"`
 	// Chars is how many characters the skill has, of which the body has the first 100,000.

@@ -75,7 +75,7 @@ func TestSkill(t *testing.T) {
 		} {
 			for _, input := range inputs {
 				r := call(t, s, tool, input)
-				want := "The skill pdf (user), whose files can be read in " + folder + ": relative paths mean that folder.\n\nRead a.pdf by scripts/read.py.\n"
+				want := "The skill pdf (user), whose folder is " + folder + ": relative paths mean files there.\n\nRead a.pdf by scripts/read.py.\n"
 				if r.Text() != want || string(r.Structured) != `{"commandName":"pdf","success":true}` {
 					t.Errorf("%s %s in %s: %q, %s", tool, input, mode, r.Text(), r.Structured)
 				}
@@ -529,7 +529,7 @@ func TestSkillsOfPlugins(t *testing.T) {
 			}
 			s := session(t, h, host.SessionOptions{})
 			for _, input := range []string{`{"skill":"one:mend"}`, `{"skill":"mend"}`} {
-				if r := call(t, s, skillTool, input); !strings.HasPrefix(r.Text(), "The skill one:mend (one), whose files") {
+				if r := call(t, s, skillTool, input); !strings.HasPrefix(r.Text(), "The skill one:mend (one), whose folder is ") {
 					t.Errorf("%s: %q", input, r.Text())
 				}
 			}

@@ -77,7 +77,7 @@ pub fn skill(input: SkillInput, cx: &mut Context) -> Result<Output, ToolError> {
 fn loaded(ok: &SkillOk, body: &str) -> String {
     let mut text = format!("The skill {} ({})", ok.name, ok.source);
     if !ok.dir.is_empty() {
-        text.push_str(&format!(", whose files can be read in {}: relative paths mean that folder", ok.dir));
+        text.push_str(&format!(", whose folder is {}: relative paths mean files there", ok.dir));
     }
     text.push_str(".\n");
     if !ok.allowed.is_empty() {
@@ -127,7 +127,7 @@ mod tests {
         let outcome = load(ok, "Read it.\n".into(), json!({"skill": "pdf", "args": "a b"}));
         assert_eq!(
             outcome.text(),
-            "The skill pdf (user), whose files can be read in /s/pdf: relative paths mean that folder.\n\nRead it.\n"
+            "The skill pdf (user), whose folder is /s/pdf: relative paths mean files there.\n\nRead it.\n"
         );
         assert_eq!(outcome.structured(), Some(json!({"success": true, "commandName": "pdf"})));
         assert_eq!(outcome.requests()[0].args, json!({"skill": "pdf", "args": "a b"}));
