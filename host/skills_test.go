@@ -181,6 +181,15 @@ func TestSkillRulesBind(t *testing.T) {
 		wantError(t, r, test.code, test.says)
 	}
 	call(t, headless, skillTool, `{"skill":"deploy"}`)
+	for ask, code := range map[string]abi.Code{"Skill(user:pdf)": abi.CodeNeedsApproval, "Skill(user:*)": abi.CodeNeedsApproval, "Skill(project:*)": ""} {
+		o.Permissions.Rules = rules("", ask, "Skill")
+		s := session(t, open(t, o), host.SessionOptions{})
+		for _, input := range []string{`{"skill":"pdf"}`, `{"skill":"user:pdf"}`} {
+			if r, _ := one(t, s, skillTool, input); r.IsError != (code != "") || r.IsError && r.Error.Code != code {
+				t.Errorf("ask %s and %s: %q", ask, input, r.Text())
+			}
+		}
+	}
 	asker := &recorder{answer: func(context.Context, host.Question) (host.Reply, error) { return yesReply, nil }}
 	asked := session(t, h, host.SessionOptions{Asker: asker})
 	call(t, asked, "SlashCommand", `{"command":"/git:commit a b"}`)

@@ -72,3 +72,8 @@ func (b *toolRules) OfferedFrom(origin Origin, tool string, aliases ...string) b
 func (b *toolRules) OfferedWith(tool string, input json.RawMessage, aliases ...string) bool {
 	return b.tool(Deny, &Request{Tool: tool, Aliases: aliases, Input: input}) == nil
 }
+
+// AsksWith reports whether an ask rule binds such a call of a tool.
+func (b *toolRules) AsksWith(tool string, input json.RawMessage, aliases ...string) bool {
+	return b.tool(Ask, &Request{Tool: tool, Aliases: aliases, Input: input}) != nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -35,13 +36,18 @@ func mayLoad(p *permissions.Policy) func(*skills.Skill) bool {
 			return false
 		}
 		for _, name := range []string{s.Name, s.Qualified()} {
-			input, _ := json.Marshal(abi.SkillArgs{Skill: name}) // texts: it cannot fail
-			if !p.OfferedWith(skillTool, input, skillAlias) {
+			if !p.OfferedWith(skillTool, skillInput(name), skillAlias) {
 				return false
 			}
 		}
 		return true
 	}
+}
+
+// skillInput is the input of a call that loads a skill.
+func skillInput(name string) json.RawMessage {
+	input, _ := json.Marshal(abi.SkillArgs{Skill: name}) // texts: it cannot fail
+	return input
 }
 
 // refusesSkills says why the tool that loads skills is not offered, or returns nil.
@@ -67,22 +73,42 @@ func (s *Tools) asOffered(set *skills.Set, p *permissions.Policy, t tool.Tool) t
 		}
 		return begins + text
 	}
-	return tool.NewDescribed(t, list, func(input json.RawMessage) (json.RawMessage, error) { return canonicalSkill(set, input) })
+	return tool.NewDescribed(t, list, tool.Calls{
+		Rewrite: func(input json.RawMessage) (json.RawMessage, error) { return canonicalSkill(set, p, input) },
+		Server:  func(input json.RawMessage) tool.Server { return serverOfSkill(set, input) },
+	})
+}
+
+// serverOfSkill is the MCP server that a call of the tool asks for a prompt.
+func serverOfSkill(set *skills.Set, input json.RawMessage) tool.Server {
+	var args abi.SkillArgs
+	_ = json.Unmarshal(input, &args) // what names no skill is of none
+	skill := set.Called(args.Skill)
+	if skill == nil || skill.Server == "" {
+		return tool.Server{}
+	}
+	return tool.Server{Name: skill.Server, Tool: strings.TrimPrefix(skill.Own, "mcp__"+skill.Server+"__")}
 }
 
 // canonicalSkill has a call of the tool name its skill as that is listed, so that rules and hooks see
-// one name: what follows the name, as in "/pdf report.pdf", becomes arguments.
-func canonicalSkill(set *skills.Set, input json.RawMessage) (json.RawMessage, error) {
+// one name: what follows the name, as in "/pdf report.pdf", becomes arguments. The source is named
+// where an ask rule binds the skill by that alone.
+func canonicalSkill(set *skills.Set, p *permissions.Policy, input json.RawMessage) (json.RawMessage, error) {
 	var args abi.SkillArgs
 	if err := json.Unmarshal(input, &args); err != nil {
 		return nil, abi.Errorf(abi.CodeInvalidInput, "the input: %w", err)
 	}
-	name, more := set.Canonical(args.Skill)
+	name, more := skills.Split(args.Skill)
 	if name == "" {
 		return nil, abi.Errorf(abi.CodeInvalidInput, "skill is empty: name one of the skills that are listed")
 	}
 	if more != "" && args.Args != "" {
 		return nil, abi.Errorf(abi.CodeInvalidInput, "arguments are in skill as well as in args; give them in args alone")
+	}
+	if skill := set.Called(name); skill != nil {
+		if name = skill.Name; !p.AsksWith(skillTool, skillInput(name), skillAlias) && p.AsksWith(skillTool, skillInput(skill.Qualified()), skillAlias) {
+			name = skill.Qualified()
+		}
 	}
 	if name == args.Skill {
 		return input, nil

@@ -196,20 +196,13 @@ func (s *Set) Called(name string) *Skill {
 	return s.found().names[name]
 }
 
-// Canonical parts what a model wrote as a skill's name, such as "/pdf report.pdf", and returns the name
-// that it is listed by. What calls no skill stays as it is.
-func (s *Set) Canonical(written string) (name, args string) {
+// Split parts what a model wrote as a skill's name, such as "/pdf report.pdf".
+func Split(written string) (name, args string) {
 	name = strings.TrimSpace(written)
 	if i := strings.IndexFunc(name, unicode.IsSpace); i > 0 {
 		name, args = name[:i], strings.TrimSpace(name[i:])
 	}
-	name = strings.TrimPrefix(name, "/")
-	if s != nil {
-		if skill := s.found().names[name]; skill != nil {
-			name = skill.Name
-		}
-	}
-	return name, args
+	return strings.TrimPrefix(name, "/"), args
 }
 
 // Find returns the skill that a model calls by a name, of those that pass. The error is of

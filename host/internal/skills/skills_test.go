@@ -440,14 +440,13 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
-// TestCanonical names what a model wrote.
-func TestCanonical(t *testing.T) {
+// TestSplit parts what a model wrote.
+func TestSplit(t *testing.T) {
 	t.Parallel()
-	set := skills.Load(user(write(t, t.TempDir(), map[string]string{"commands/x.md": "x"})), nil)
 	for written, want := range map[string][2]string{
-		"x": {"x", ""}, "/x": {"x", ""}, " /x  a b ": {"x", "a b"}, "/x\n a\nb": {"x", "a\nb"}, "user:x": {"x", ""}, "y z": {"y", "z"}, "": {"", ""}, "/": {"", ""},
+		"x": {"x", ""}, "/x": {"x", ""}, " /x  a b ": {"x", "a b"}, "/x\n a\nb": {"x", "a\nb"}, "user:x": {"user:x", ""}, "": {"", ""}, "/": {"", ""},
 	} {
-		if name, args := set.Canonical(written); name != want[0] || args != want[1] {
+		if name, args := skills.Split(written); name != want[0] || args != want[1] {
 			t.Errorf("%q is %q with %q, want %q", written, name, args, want)
 		}
 	}

@@ -14,19 +14,26 @@ type Described struct {
 
 	contract *abi.Tool
 	brief    func() string
-	rewrite  func(json.RawMessage) (json.RawMessage, error)
+	calls    Calls
+}
+
+// Calls is what the session's tool makes of an input: of one that fits the tool's schema.
+type Calls struct {
+	// Rewrite returns canonical JSON that fits the schema, too.
+	Rewrite func(json.RawMessage) (json.RawMessage, error)
+	// Server is the MCP server that a rewritten input has a call pass on to, whose rules bind it too.
+	Server func(json.RawMessage) Server
 }
 
 var _ Tool = (*Described)(nil)
 
 // NewDescribed puts more behind a tool's description, where there is room for so many bytes.
-// Rewrite is given inputs that fit the tool's schema, and returns canonical JSON that does.
-func NewDescribed(t Tool, more func(room int) string, rewrite func(json.RawMessage) (json.RawMessage, error)) *Described {
+func NewDescribed(t Tool, more func(room int) string, calls Calls) *Described {
 	contract := *t.Contract()
 	own := contract.Description
 	contract.Description += more(math.MaxInt)
 	brief := func() string { return own + more(abi.MaxSafeText-len(own)) }
-	return &Described{Tool: t, contract: &contract, brief: brief, rewrite: rewrite}
+	return &Described{Tool: t, contract: &contract, brief: brief, calls: calls}
 }
 
 // Contract is the tool's, with the session's description.
@@ -41,5 +48,13 @@ func (t *Described) Validate(input json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.rewrite(input)
+	return t.calls.Rewrite(input)
+}
+
+// Server is that of the input; none where that is nil.
+func (t *Described) Server(input json.RawMessage) Server {
+	if input == nil {
+		return Server{}
+	}
+	return t.calls.Server(input)
 }

@@ -81,7 +81,7 @@ func TestPromptsAreSkills(t *testing.T) {
 		{"mcp__lib__talk", "", "", "user:\n[image, which a prompt cannot show here]\n\nassistant:\na document\n\nuser:\nGiven \\x1b[2J.\n"},
 		{"mcp__lib__talk", "x", abi.CodeInvalidInput, "the prompt takes no arguments"},
 		{"mcp__lib__broken", "", abi.CodeIO, "the MCP server lib answered with an error: out of order"},
-		{"mcp__hidden__talk", "", abi.CodeNotFound, "there is no skill"},
+		{"mcp__hidden__talk", "", abi.CodeDenied, "the deny rule mcp__hidden"},
 	} {
 		r := call(t.Context(), s, "Skill", fmt.Sprintf(`{"skill":%q,"args":%q}`, test.skill, test.args))
 		if r.IsError != (test.code != "") || r.IsError && r.Error.Code != test.code || !strings.Contains(r.Text(), test.want) {
@@ -92,10 +92,14 @@ func TestPromptsAreSkills(t *testing.T) {
 	wait(t, "their end", func() bool { return skillsOf(t, s) == "" })
 }
 
-// TestPromptsAreJudged as calls of the server's tools are: they send it what the model writes.
+// TestPromptsAreJudged as calls of the server's tools are: they send it what the model writes. Rules on
+// the server, and on a tool of the prompt's name, bind them too.
 func TestPromptsAreJudged(t *testing.T) {
 	t.Parallel()
-	for allow, code := range map[string]abi.Code{"": abi.CodeNeedsApproval, "Skill(mcp__lib__talk)": "", "Skill": "", "Skill(mcp__lib__topic)": abi.CodeNeedsApproval, "mcp__lib": abi.CodeNeedsApproval} {
+	for allow, code := range map[string]abi.Code{
+		"": abi.CodeNeedsApproval, "Skill(mcp__lib__talk)": "", "Skill": "", "Skill(mcp__lib__topic)": abi.CodeNeedsApproval,
+		"mcp__lib": "", "mcp__lib__*": "", "mcp__lib__talk": "", "mcp__lib__topic": abi.CodeNeedsApproval, "mcp__other": abi.CodeNeedsApproval,
+	} {
 		h := open(t, host.Options{Builtins: true}, allow, "")
 		connect(t, h, servers.Config{Name: "lib", URL: serve(t, prompter())})
 		s := session(t, h, host.SessionOptions{})
@@ -103,6 +107,19 @@ func TestPromptsAreJudged(t *testing.T) {
 		r := call(t.Context(), s, "Skill", `{"skill":"/mcp__lib__talk"}`)
 		if r.IsError != (code != "") || r.IsError && (r.Error.Code != code || !strings.Contains(r.Text(), "It needs the allow rule Skill(mcp__lib__talk).")) {
 			t.Errorf("with allow %q: %q", allow, r.Text())
+		}
+	}
+	for _, ask := range []string{"mcp__lib", "mcp__*", "mcp__lib__talk", "Skill(mcp__lib__talk)"} {
+		set := permissions.RuleSet{Source: permissions.SourceUser, Ask: permissions.RuleTexts(ask), Allow: permissions.RuleTexts("Skill")}
+		h := open(t, host.Options{Builtins: true}, "", "")
+		if err := h.Apply(host.Settings{Rules: []permissions.RuleSet{set}}); err != nil {
+			t.Fatal(err)
+		}
+		connect(t, h, servers.Config{Name: "lib", URL: serve(t, prompter())})
+		s := session(t, h, host.SessionOptions{Mode: permissions.ModeBypass})
+		wait(t, "the prompts", func() bool { return skillsOf(t, s) != "" })
+		if r := call(t.Context(), s, "Skill", `{"skill":"mcp__lib__talk"}`); !r.IsError || r.Error.Code != abi.CodeNeedsApproval {
+			t.Errorf("with ask %q: %q", ask, r.Text())
 		}
 	}
 }
