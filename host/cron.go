@@ -30,12 +30,22 @@ func (o *Options) cron() *cron.Cron {
 // A prompt is told when the body has ended. Where the loop ends in it, or the process, the next loop
 // gets the prompt again: a durable one that of any process. One loop at a time gets prompts.
 func (s *Session) Prompts(ctx context.Context) iter.Seq[capability.DuePrompt] {
-	return func(yield func(capability.DuePrompt) bool) {
-		s.core.Prompts(ctx, func(p capability.DuePrompt) bool {
-			s.news.cron(p)
-			s.news.flush()
-			return yield(p)
-		})
+	return func(yield func(capability.DuePrompt) bool) { s.core.Prompts(ctx, s.telling(yield)) }
+}
+
+// DuePrompts are those of [Session.Prompts] that are due by now, whether or not a turn runs, for who
+// can give them to the model at times only. They are told in the same way; while a loop over the others
+// goes on there are none.
+func (s *Session) DuePrompts(ctx context.Context) iter.Seq[capability.DuePrompt] {
+	return func(yield func(capability.DuePrompt) bool) { s.core.DuePrompts(ctx, s.telling(yield)) }
+}
+
+// telling has observers told of a prompt before it is taken.
+func (s *Session) telling(take func(capability.DuePrompt) bool) func(capability.DuePrompt) bool {
+	return func(p capability.DuePrompt) bool {
+		s.news.cron(p)
+		s.news.flush()
+		return take(p)
 	}
 }
 

@@ -49,8 +49,8 @@ type SessionOptions struct {
 	// as in a server of MCP, whose clients do not: then SendUserMessage is not offered, and
 	// session.message is refused.
 	Unheard bool
-	// Prompts says that prompts which come by the clock are taken, by [Session.Prompts]. Without,
-	// the tools that schedule them are not offered.
+	// Prompts says that prompts which come by the clock are taken, by [Session.Prompts] or
+	// [Session.DuePrompts]. Without, the tools that schedule them are not offered.
 	Prompts bool
 	// OutputSchema asks for structured output: the tool StructuredOutput is offered, whatever
 	// else is, with this JSON Schema of its input, and [Session.Output] is what it was called

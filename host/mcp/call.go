@@ -153,7 +153,7 @@ func (c *call) run(ctx context.Context, session *host.Session, use abi.ToolUse) 
 			}
 		}
 	}
-	c.result = &result
+	c.result = withDue(ctx, result, session)
 	if slices.ContainsFunc(result.Content, func(b abi.Block) bool { return b.Type == abi.BlockToolReference }) {
 		c.session.refresh() // a search loaded tools that were deferred
 	}
@@ -224,7 +224,7 @@ func (c *call) outcome() (*mcp.CallToolResult, error) {
 	if c.lacking != nil {
 		return nil, c.lacking
 	}
-	return resultOf(c.session.due.behind(*c.result), &c.session.store), nil
+	return resultOf(c.result, &c.session.store), nil
 }
 
 func (c *call) attach(at *attachment) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/toolquay/toolquay/host"
 	"github.com/toolquay/toolquay/host/mcp"
-	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -60,10 +59,7 @@ func TestDuePrompts(t *testing.T) {
 				}
 				return textOf(r)
 			}
-			text := says("CronCreate", `{"cron":"0 0 * * *","prompt":"other"}`) // which has the clock looked at, too
-			for end := time.Now().Add(testenv.Patience); !strings.Contains(text, "look at it") && time.Now().Before(end); {
-				text = says("TaskList", `{}`)
-			}
+			text := says("TaskList", `{}`)
 			if !strings.Contains(text, "[The prompt that you scheduled as c") || !strings.Contains(text, " came due at 2026-06-01T12:01:00") || !strings.Contains(text, ", for the last time:]\nlook at it") {
 				t.Errorf("the result is %q", text)
 			}
@@ -78,67 +74,43 @@ func TestDuePrompts(t *testing.T) {
 func TestDuePromptsOfIdleClient(t *testing.T) {
 	t.Parallel()
 	clock := noonClock()
-	var due atomic.Int32
-	s := scheduling(t, clock, t.TempDir(), func(_ *mcp.Options, o *host.Options) {
-		o.Observe.Events = func(e host.Event) {
-			if e.Kind == host.EventCron {
-				due.Add(1)
-			}
-		}
-	})
-	c, other := s.pipe(nil, revisions[0]), s.pipe(nil, revisions[0])
+	c := scheduling(t, clock, t.TempDir()).pipe(nil, revisions[0])
 	gives(t, c, "CronCreate", `{"cron":"* * * * *","prompt":"look at it"}`, `"humanSchedule":"Every minute"`)
-	const times = 4
-	for n := range int32(times) {
-		clock.Advance(time.Minute)
-		result(t, other, "CronCreate", `{"cron":"0 0 * * *","prompt":"other"}`) // which has the clock looked at
-		for end := time.Now().Add(testenv.Patience); due.Load() <= n; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("it did not come due")
-			}
-		}
-	}
-	text := ""
-	for end := time.Now().Add(testenv.Patience); !strings.Contains(text, "look at it") && time.Now().Before(end); {
-		text = textOf(result(t, c, "TaskList", `{}`))
-	}
+	clock.Advance(4 * time.Minute)
+	text := textOf(result(t, c, "TaskList", `{}`))
 	if n := strings.Count(text, "look at it"); n != 1 || !strings.Contains(text, " came due at 2026-06-01T12:01:00") {
 		t.Errorf("it comes %d times: %q", n, text)
 	}
 }
 
-// A durable prompt that a client never got is told by the next server.
-func TestDuePromptOfNobody(t *testing.T) {
+// A durable prompt that is due goes to the client that makes the next call, whichever scheduled it.
+func TestDuePromptOfAnother(t *testing.T) {
 	t.Parallel()
 	dir, clock := t.TempDir(), noonClock()
-	first := scheduling(t, clock, dir)
-	c := first.pipe(nil, revisions[0])
-	gives(t, c, "CronCreate", `{"cron":"* * * * *","prompt":"look at it","durable":true}`, `"durable":true`)
-	waits := func() bool { // for a result
-		found, err := host.ReadScheduled(filepath.Join(dir, "cron"), "/project")
-		if err != nil || len(found.Jobs) != 1 {
-			t.Fatalf("%+v, %v", found, err)
-		}
-		return found.Jobs[0].Next == ""
-	}
-	for got := true; got; { // it may leave with the result of this very call
-		clock.Advance(time.Minute)
-		got = strings.Contains(textOf(result(t, c, "CronCreate", `{"cron":"0 0 * * *","prompt":"other"}`)), "look at it")
-	}
-	for end := time.Now().Add(testenv.Patience); !waits(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not come due")
-		}
-	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	second := scheduling(t, clock, dir).pipe(nil, revisions[0])
-	text := ""
-	for end := time.Now().Add(testenv.Patience); !strings.Contains(text, "look at it") && time.Now().Before(end); {
-		text = textOf(result(t, second, "TaskList", `{}`))
-	}
-	if !strings.Contains(text, "came due at 2026-06-01T12:") {
+	first, second := scheduling(t, clock, dir).pipe(nil, revisions[0]), scheduling(t, clock, dir).pipe(nil, revisions[0])
+	gives(t, first, "CronCreate", `{"cron":"* * * * *","prompt":"look at it","durable":true}`, `"durable":true`)
+	clock.Advance(time.Minute)
+	if text := textOf(result(t, second, "TaskList", `{}`)); !strings.Contains(text, " came due at 2026-06-01T12:01:00") {
 		t.Errorf("the result is %q", text)
+	}
+	if text := textOf(result(t, first, "TaskList", `{}`)); strings.Contains(text, "look at it") {
+		t.Errorf("it comes to both: %q", text)
+	}
+}
+
+// TestManyDuePrompts: what has no place behind a result stands behind the next one.
+func TestManyDuePrompts(t *testing.T) {
+	t.Parallel()
+	clock := noonClock()
+	c := scheduling(t, clock, t.TempDir()).pipe(nil, revisions[0])
+	const jobs = 5
+	for range jobs {
+		gives(t, c, "CronCreate", `{"cron":"* * * * *","recurring":false,"prompt":"`+strings.Repeat("x", 20_000)+`"}`, `"recurring":false`)
+	}
+	clock.Advance(time.Minute)
+	for _, want := range []int{2, 2, 1, 0} {
+		if text := textOf(result(t, c, "TaskList", `{}`)); strings.Count(text, " came due at ") != want {
+			t.Errorf("%d stand behind a result, want %d", strings.Count(text, " came due at "), want)
+		}
 	}
 }

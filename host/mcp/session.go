@@ -27,7 +27,6 @@ type clientSession struct {
 	store  storedResults
 	asker  asker
 	tasks  taskList
-	due    duePrompts
 	// entering holds a token for the one that opens the session.
 	entering chan struct{}
 
@@ -40,8 +39,6 @@ type clientSession struct {
 	gone   bool
 	calls  map[string]*call
 	used   time.Time
-	// unfollow ends waiting for scheduled prompts; nil where no session is open.
-	unfollow func()
 }
 
 // newSession makes what a client sees. The host's session is opened when it is needed: only
@@ -167,7 +164,7 @@ func (c *clientSession) open(ctx context.Context, req mcp.Request) error {
 	if err != nil {
 		return err
 	}
-	if !c.begin(session, &client) { //nolint:contextcheck // the session outlasts the request
+	if !c.begin(session, &client) {
 		closeSession(session) //nolint:contextcheck // as above
 		return errClosed
 	}
@@ -206,13 +203,6 @@ func (c *clientSession) begin(session *host.Session, of *Client) bool {
 		return false
 	}
 	c.host, c.roots, c.wish, c.stale, c.listed = session, of.Roots, of.Mode, false, false
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	c.unfollow = func() { cancel(); <-ended }
-	go func() {
-		defer close(ended)
-		c.due.follow(ctx, session)
-	}()
 	return true
 }
 
@@ -250,14 +240,10 @@ func (c *clientSession) refresh() {
 // end closes the host's session.
 func (c *clientSession) end() {
 	c.mu.Lock()
-	session, unfollow := c.host, c.unfollow
-	c.host, c.unfollow = nil, nil
+	session := c.host
+	c.host = nil
 	c.mu.Unlock()
 	c.store.forget()
-	if unfollow != nil {
-		unfollow()
-		c.due.forget()
-	}
 	if session != nil {
 		closeSession(session)
 	}

@@ -55,11 +55,13 @@ type Jobs struct {
 	// changed has a token when there may be other jobs to wait for.
 	changed chan struct{}
 	// running has a token while somebody takes what comes due. It guards told, the times of
-	// durable jobs that were told and could not be written down as such, and warned, of what the
-	// log knows.
+	// durable jobs that were told and could not be written down as such, warned, of what the
+	// log knows, and when [Jobs.Due] looked last, and for how long nothing comes due since.
 	running chan struct{}
 	told    map[string]time.Time
 	warned  map[string]bool
+	looked  time.Time
+	wait    time.Duration
 
 	mu   sync.Mutex
 	list []*job

@@ -26,5 +26,6 @@
 // done nothing; another one that looks finds the job due. One that is killed between the two leaves
 // it half fired, and the lock with it: the next process that looks tells the prompt again, and says
 // so. No process tells what another one alive is telling. A process looks when it begins to take
-// prompts, when a job is made or deleted in it, when one it knows is due, and once a minute.
+// prompts, when a job is made or deleted in it, when one it knows is due, and once a minute. One that
+// can only give prompts at times ([Jobs.Due]) looks as often at most.
 package cron

@@ -48,6 +48,31 @@ func (j *Jobs) Run(ctx context.Context, t Taker) {
 	}
 }
 
+// Due gives the prompts of the session's jobs that are due by now, in the same order, and waits for
+// nobody: it gives none while somebody else does. What is kept is looked at as often as by [Jobs.Run].
+func (j *Jobs) Due(ctx context.Context, take func(capability.DuePrompt) bool) {
+	select {
+	case j.running <- struct{}{}:
+	default:
+		return
+	}
+	defer func() { <-j.running }()
+	now := j.cron.now()
+	select {
+	case <-j.changed:
+	default:
+		if !now.Before(j.looked) && now.Before(j.looked.Add(j.wait)) {
+			return
+		}
+	}
+	due, wait := j.look()
+	told, more := j.tellAll(ctx, due, &Taker{Idle: func(ctx context.Context) bool { return ctx.Err() == nil }, Take: take})
+	if told || !more { // others may be due
+		wait = 0
+	}
+	j.looked, j.wait = now, wait
+}
+
 var errUnusable = errors.New("it is left out")
 
 // mine are the jobs that come due in this session.

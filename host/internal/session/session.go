@@ -172,6 +172,14 @@ func (s *Session) Prompts(ctx context.Context, take func(capability.DuePrompt) b
 	}})
 }
 
+// DuePrompts has those taken that are due by now, whether or not a turn runs, unless the session has
+// ended.
+func (s *Session) DuePrompts(ctx context.Context, take func(capability.DuePrompt) bool) {
+	if s.Calls.Cron != nil && s.Life.Context().Err() == nil {
+		s.Calls.Cron.Due(ctx, take)
+	}
+}
+
 // Next is the session as a turn would find it that began now. The session takes that up,
 // but not while a turn runs: rules that are written with another name of a tool must go on
 // binding the tools that the turn has.
