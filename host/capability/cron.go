@@ -17,7 +17,8 @@ type Cron interface {
 	Check(ctx context.Context, args *abi.CronArgs) (words string, at time.Time, err error)
 	// Do does what a call of session.cron asks for. A job is made as of the time at which that
 	// was checked; zero is now. If the person answers after it was to come, it comes at once,
-	// not a year later. The jobs are those of [abi.CronList].
+	// not a year later. The jobs are those of [abi.CronList],
+	// of which long prompts are cut where there is too much of them.
 	Do(ctx context.Context, args *abi.CronArgs, checked time.Time) (ok abi.CronOK, jobs []abi.CronJob, err error)
 }
 

@@ -431,8 +431,9 @@ func TestRefused(t *testing.T) {
 		code   abi.Code
 		says   string
 	}{
-		"no line":         {func(a *abi.CronArgs) { a.Cron = "" }, abi.CodeInvalidInput, "is empty"},
+		"no line":         {func(a *abi.CronArgs) { a.Cron = "" }, abi.CodeInvalidInput, "has 0"},
 		"never":           {func(a *abi.CronArgs) { a.Cron = "0 0 30 2 *" }, abi.CodeInvalidInput, "on no day within a year"},
+		"just passed":     {func(a *abi.CronArgs) { a.Cron = d.now().UTC().Add(-time.Minute).Format("4 15 2 1 *") }, abi.CodeInvalidInput, "comes"},
 		"not this year":   {func(a *abi.CronArgs) { a.Cron = "0 0 29 2 mon,*/7" }, "", ""},
 		"no prompt":       {func(a *abi.CronArgs) { a.Prompt = " \n" }, abi.CodeInvalidInput, "blank"},
 		"a long prompt":   {func(a *abi.CronArgs) { a.Prompt = strings.Repeat("é", 20_001) }, abi.CodeInvalidInput, "20001 characters; at most 20000"},
@@ -484,14 +485,14 @@ func TestLateAnswer(t *testing.T) {
 	})
 }
 
-// There are fifty jobs of a chain, durable ones among them, and no more.
+// There are fifty jobs of a chain, durable ones among them, and no more. A list cuts long prompts.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, t.TempDir())
 	helper := permissions.Caller{Agent: "helper", Chain: "c"}
 	other := d.cron.Open(helper).For(helper)
 	add := func(v capability.Cron, durable bool) error {
-		_, _, err := v.Do(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 9 * * *", Prompt: "x", Durable: durable}, time.Time{})
+		_, _, err := v.Do(t.Context(), &abi.CronArgs{Do: abi.CronCreate, Cron: "0 9 * * *", Prompt: strings.Repeat("é", 2000), Durable: durable}, time.Time{})
 		return err
 	}
 	var last string
@@ -517,7 +518,9 @@ func TestLimit(t *testing.T) {
 	}
 	_, jobs, _ := d.do(abi.CronArgs{Do: abi.CronList})
 	for _, j := range jobs {
-		last = j.ID
+		if last = j.ID; j.Prompt != strings.Repeat("é", 1000)+" [1000 more characters]" {
+			t.Errorf("listed with %.2000s", j.Prompt)
+		}
 	}
 	if _, _, err := d.do(abi.CronArgs{Do: abi.CronDelete, ID: last}); err != nil {
 		t.Error(err)
@@ -554,6 +557,10 @@ func TestDescribe(t *testing.T) {
 		weekly := abi.CronArgs{Do: abi.CronCreate, Cron: "7 9 * * 1", Prompt: "look", Recurring: true}
 		if got := says(weekly); got != want {
 			t.Errorf("got\n%s", got)
+		}
+		passed := abi.CronArgs{Do: abi.CronCreate, Cron: "59 23 31 12 *", Prompt: "look"}
+		if _, _, err := d.jobs.For(mainAgent).Check(t.Context(), &passed); err == nil || !strings.Contains(err.Error(), "has passed, and comes again on 2000-12-31: it is 2000-01-01 00:00:00 now;") {
+			t.Errorf("got %v", err)
 		}
 		for line, notes := range map[string]int{weekly.Cron: 1, "7 9 * * 1,4": 0} {
 			weekly.Cron = line

@@ -17,6 +17,9 @@ const (
 	lasts = 7 * 24 * time.Hour
 	// within is for how far ahead a new job must come due at least once.
 	within = 366 * 24 * time.Hour
+	// passed is how long ago a time of the year was that is taken for one that was missed: by a model
+	// that thought for too long, or a person who answered a question that was kept.
+	passed = 31 * 24 * time.Hour
 	// setBack is how far a clock may be set back without anything coming due again, as cron(8)
 	// has it.
 	setBack = 3 * time.Hour
@@ -57,8 +60,12 @@ func newJob(args *abi.CronArgs, by *permissions.Caller, now time.Time, zone *tim
 	if err := checkPrompt(args.Prompt); err != nil {
 		return nil, err
 	}
-	if next, ok := s.Next(now, zone); !ok || next.Sub(now) > within {
+	switch next, ok := s.Next(now, zone); {
+	case !ok || next.Sub(now) > within:
 		return nil, abi.Errorf(abi.CodeInvalidInput, "the cron line %q comes due on no day within a year", args.Cron)
+	case next.Sub(now) > within-passed:
+		return nil, abi.Errorf(abi.CodeInvalidInput, "the time of the cron line %q has passed, and comes again on %s: it is %s now; choose another time",
+			args.Cron, next.Format(time.DateOnly), now.In(zone).Format(time.DateTime))
 	}
 	return &job{
 		ID: newID(), Cron: args.Cron, Prompt: args.Prompt, Recurring: args.Recurring, Created: now, Through: now,

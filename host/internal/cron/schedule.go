@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -28,15 +29,10 @@ func Parse(line string) (*Schedule, error) {
 	if len(line) > maxLine {
 		return nil, abi.Errorf(abi.CodeInvalidInput, "the cron line has %d bytes; at most %d", len(line), maxLine)
 	}
-	if strings.Trim(line, " \t") == "" {
-		return nil, abi.Errorf(abi.CodeInvalidInput, "the cron line is empty; write MINUTE HOUR DAY MONTH WEEKDAY, such as %q", "*/5 * * * *")
-	}
-	if same, is := nicknames[strings.ToLower(strings.TrimSpace(line))]; is {
-		return nil, abi.Errorf(abi.CodeInvalidInput, "%.20q is no cron line here; write %q", line, same)
-	}
 	texts := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
 	if len(texts) != len(fields) {
-		return nil, abi.Errorf(abi.CodeInvalidInput, "the cron line %.60q has %d fields; it takes 5: MINUTE HOUR DAY MONTH WEEKDAY", line, len(texts))
+		like := cmp.Or(nicknames[strings.ToLower(strings.Join(texts, " "))], "*/5 * * * *")
+		return nil, abi.Errorf(abi.CodeInvalidInput, "a cron line has 5 fields, MINUTE HOUR DAY MONTH WEEKDAY, and %.60q has %d; write it like %q", line, len(texts), like)
 	}
 	s := new(Schedule)
 	for i := range fields {

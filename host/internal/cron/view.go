@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -105,6 +106,28 @@ func stored(root, project string) *Jobs {
 	return New(Options{Store: NewStore(root, project, log), Logger: log}).Open(*person())
 }
 
+// maxListed bounds the prompts of a list, in characters: where they have more, each is cut after
+// its part of that.
+const maxListed = 50_000
+
+// listed are jobs as a list has them.
+func (v view) listed(known []*job) []abi.CronJob {
+	jobs, chars := make([]abi.CronJob, 0, len(known)), 0 // which JSON has as a list
+	for _, k := range known {
+		jobs, chars = append(jobs, k.shown(v.cron.options.Zone)), chars+utf8.RuneCountInString(k.Prompt)
+	}
+	if chars <= maxListed {
+		return jobs
+	}
+	for i := range jobs {
+		text := []rune(jobs[i].Prompt)
+		if part := maxListed / len(jobs); len(text) > part {
+			jobs[i].Prompt = fmt.Sprintf("%s [%d more characters]", string(text[:part]), len(text)-part)
+		}
+	}
+	return jobs
+}
+
 // Do implements [capability.Cron].
 func (v view) Do(ctx context.Context, args *abi.CronArgs, checked time.Time) (ok abi.CronOK, jobs []abi.CronJob, err error) {
 	if checked.IsZero() {
@@ -124,11 +147,7 @@ func (v view) Do(ctx context.Context, args *abi.CronArgs, checked time.Time) (ok
 		if err != nil { // those of the session are told all the same
 			notes = append(notes, err.Error())
 		}
-		jobs = make([]abi.CronJob, 0, len(known)) // which JSON has as a list
-		for _, k := range known {
-			jobs = append(jobs, k.shown(v.cron.options.Zone))
-		}
-		return abi.CronOK{Notes: notes}, jobs, nil
+		return abi.CronOK{Notes: notes}, v.listed(known), nil
 	}
 	if err != nil {
 		return abi.CronOK{}, nil, err
