@@ -32,8 +32,8 @@ pub struct BashInput {
 /// What a command finds:
 /// - A new shell without start-up files, in the directory in which the last one ended, if
 ///   that is one of the session's. No variables, functions or options are carried over.
-/// - No terminal and no input: have programs neither ask, page nor open an editor (-y, -m,
-///   --no-pager).
+/// - No terminal and no input: have programs neither ask, page nor open an editor
+///   (-y, -m, --no-pager).
 /// - Where there is a sandbox: only the working directories and $TMPDIR to write to, perhaps
 ///   no network, and another /tmp than that of Read and Write. Where a needed command fails
 ///   for that, say so and call it again with dangerouslyDisableSandbox.

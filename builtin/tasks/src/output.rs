@@ -20,8 +20,7 @@ pub struct TaskOutputInput {
     /// How long to wait for that at most, in milliseconds.
     #[schema(minimum = 0, maximum = 600000, default = 30000)]
     timeout: Option<u64>,
-    /// A regular expression: of the new lines only those that it matches are shown, now
-    /// and later.
+    /// A regular expression: new lines that it does not match are passed over for good.
     filter: Option<String>,
 }
 
