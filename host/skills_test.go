@@ -62,11 +62,11 @@ func TestSkill(t *testing.T) {
 	t.Parallel()
 	o, user := skilled(t)
 	h := open(t, o)
-	real, err := filepath.EvalSymlinks(user)
+	lies, err := filepath.EvalSymlinks(user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := filepath.Join(real, "skills", "pdf")
+	folder := filepath.Join(lies, "skills", "pdf")
 	for _, mode := range []permissions.Mode{permissions.ModeDefault, permissions.ModePlan, permissions.ModeAcceptEdits, permissions.ModeDontAsk} {
 		s := session(t, h, host.SessionOptions{Mode: mode})
 		for tool, inputs := range map[string][]string{

@@ -24,6 +24,7 @@ func (d *desk) durable(line, prompt string, recurring bool) string {
 
 // again is another host of the same project.
 func again(t *testing.T, dir string, d *desk) *desk {
+	t.Helper()
 	n := newDesk(t, dir)
 	n.offset.Store(d.offset.Load())
 	return n

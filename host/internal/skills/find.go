@@ -173,7 +173,7 @@ func (s *Source) folders() (folders []string) {
 	if p == nil || err != nil {
 		return []string{s.Dir}
 	}
-	defer p.close()
+	defer p.close() //nolint:errcheck // it was read
 	if s.Flat {
 		return p.foldersIn(".", 1)
 	}

@@ -196,11 +196,11 @@ func TestNoRoom(t *testing.T) {
 	t.Parallel()
 	main, s := repository(t), store(t)
 	commit(t, main, "large", strings.Repeat("0123456789abcdef", 1<<16))
-	real, err := s.Git()
+	program, err := s.Git()
 	must(t, err)
 	limited := filepath.Join(t.TempDir(), "git")
 	// A bound on the size of files is what fails a write as a full disk does.
-	testenv.WriteProgram(t, limited, []byte("#!/bin/sh\ntrap '' XFSZ\nulimit -f 100\nexec '"+real+"' \"$@\"\n"))
+	testenv.WriteProgram(t, limited, []byte("#!/bin/sh\ntrap '' XFSZ\nulimit -f 100\nexec '"+program+"' \"$@\"\n"))
 	s.Git = func() (string, error) { return limited, nil }
 	if _, _, err := s.Make(t.Context(), main, "x", "s"); err == nil || !strings.Contains(err.Error(), "there is no room") {
 		t.Errorf("got %v", err)
@@ -258,6 +258,7 @@ func TestKilled(t *testing.T) {
 
 // diesAt makes and removes a worktree, and kills its own process in the nth call of git.
 func diesAt(t *testing.T, at string) {
+	t.Helper()
 	n, err := strconv.Atoi(at)
 	must(t, err)
 	program := testenv.NeedTool(t, "git")
