@@ -66,7 +66,7 @@ var work = map[string]func(dir, with string) error{
 		return err
 	},
 	"tell": func(dir, step string) error {
-		take(process(dir, step, func() time.Time { return noon.Add(2 * time.Minute) }), func(p capability.DuePrompt) {
+		takeDue(process(dir, step, func() time.Time { return noon.Add(2 * time.Minute) }), func(p capability.DuePrompt) {
 			fmt.Println(p.Prompt, p.Due.Format("15:04"))
 			if step == "while it is told" {
 				die()
@@ -77,15 +77,10 @@ var work = map[string]func(dir, with string) error{
 	"hammer": func(dir, _ string) error {
 		for i := range 60 {
 			now := noon.Add(time.Duration(i) * time.Minute)
-			take(process(dir, "", func() time.Time { return now }), func(p capability.DuePrompt) { fmt.Println(p.ID, p.Due.Format("15:04")) })
+			takeDue(process(dir, "", func() time.Time { return now }), func(p capability.DuePrompt) { fmt.Println(p.ID, p.Due.Format("15:04")) })
 		}
 		return nil
 	},
-}
-
-// take takes what is due.
-func take(jobs *cron.Jobs, told func(capability.DuePrompt)) {
-	cron.TakeDue(jobs, func(p capability.DuePrompt) bool { told(p); return true })
 }
 
 // start starts a process that does something.
@@ -144,7 +139,7 @@ func TestKilledAt(t *testing.T) {
 					t.Errorf("the victim: %v", err)
 				}
 				due := func() (all string) {
-					take(jobs, func(p capability.DuePrompt) {
+					takeDue(jobs, func(p capability.DuePrompt) {
 						all += p.Due.Format("15:04")
 						if p.Missed {
 							all += " missed"

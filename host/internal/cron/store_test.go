@@ -261,7 +261,7 @@ func FuzzStored(f *testing.F) {
 		log := slog.New(slog.DiscardHandler)
 		open := cron.New(cron.Options{Store: cron.NewStore(root, "/project", log), Now: func() time.Time { return now }, Zone: time.UTC, Logger: log}).Open(mainAgent)
 		n := 0
-		cron.TakeDue(open, func(capability.DuePrompt) bool { n++; return true })
+		takeDue(open, func(capability.DuePrompt) { n++ })
 		if n > 2 { // one that was half fired, and one that is due
 			t.Errorf("%d came", n)
 		}
