@@ -56,7 +56,7 @@ func (s *Store) Make(ctx context.Context, dir, name, session string) (t *Tree, n
 // begin claims the place of a worktree.
 func (s *Store) begin(ctx context.Context, r *repository, name, session string) (t *Tree, err error) {
 	if err := privatedir.Make(s.Dir); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", s.Dir, err)
 	}
 	dir, branch := filepath.Join(s.root(), key(r)), branches+name
 	path := filepath.Join(dir, flat(name))

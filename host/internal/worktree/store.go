@@ -99,7 +99,9 @@ const beginning = ".new-"
 // claim makes the record of a worktree that is to be, and locks it. It comes to its name complete
 // and locked. The lock of the repository is held, so that nobody else takes the name.
 func (s *Store) claim(r Record) (*Tree, error) {
-	if err := privatedir.Make(filepath.Dir(r.Path)); err != nil {
+	// The store around it is closed to others. Whoever gives a file back that was lost with a
+	// worktree makes this directory again, as open as any.
+	if err := os.MkdirAll(filepath.Dir(r.Path), 0o700); err != nil {
 		return nil, err
 	}
 	f, err := os.CreateTemp(filepath.Dir(r.Path), beginning)
@@ -143,16 +145,13 @@ func try(f *os.File) error {
 // longestBegin bounds the wait for another session that claims a worktree of the same repository.
 const longestBegin = time.Minute
 
-// exclusively has one process at a time claim worktrees of a repository, whose directory is made.
+// exclusively has one process at a time claim worktrees of a repository.
 func (s *Store) exclusively(dir string, do func() error) error {
 	unlock, err := filelock.Path(dir+".lock", longestBegin)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := privatedir.Make(dir); err != nil {
-		return err
-	}
 	halves, err := filepath.Glob(filepath.Join(dir, beginning+"*"))
 	for _, half := range halves {
 		_ = os.Remove(half) // a killed process left it
