@@ -275,6 +275,25 @@ func TestWorktreeResumed(t *testing.T) {
 	}
 }
 
+// TestWorktreeVanishes tells what is wrong where somebody has removed the worktree under a session,
+// which can leave it.
+func TestWorktreeVanishes(t *testing.T) {
+	t.Parallel()
+	h, main := withTree(t)
+	s := session(t, h.Host, host.SessionOptions{Cwd: main, Mode: permissions.ModeAcceptEdits})
+	for _, action := range []string{"keep", "remove"} {
+		tree := entered(t, s, `{}`)
+		must(t, os.RemoveAll(tree))
+		if r, _ := one(t, s, "Bash", `{"command":"pwd"}`); !r.IsError || !strings.Contains(r.Text(), tree+" is gone") || !strings.Contains(r.Text(), "ExitWorktree") {
+			t.Errorf("a command: %s", r.Text())
+		}
+		r := call(t, s, "ExitWorktree", `{"action":"`+action+`"}`)
+		if stays := strings.Contains(r.Text(), "Somebody has removed its directory"); stays != (action == "keep") || s.Cwd() != main {
+			t.Errorf("in %s: %s", s.Cwd(), r.Text())
+		}
+	}
+}
+
 // TestWorktreeHooks asks hooks: one that refuses undoes the worktree, one that comes too late is
 // told.
 func TestWorktreeHooks(t *testing.T) {

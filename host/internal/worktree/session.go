@@ -182,6 +182,9 @@ func (s *Session) Leave(ctx context.Context, args abi.WorktreeArgs, words string
 		return abi.WorktreeOK{}, abi.Errorf(abi.CodeIO, "the session cannot go back to %s: %w", s.before, err)
 	}
 	if args.Do == abi.WorktreeKeep {
+		if _, err := os.Lstat(tree.Path); err != nil {
+			ok.Notes = append(ok.Notes, "Somebody has removed its directory: toolquay clean removes the rest.")
+		}
 		return ok, s.leave(tree.Leave)
 	}
 	if err := tree.Remove(ctx, lost); err != nil {

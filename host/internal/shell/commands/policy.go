@@ -85,6 +85,9 @@ func (m *policyMaker) resolve(p *capability.SandboxPolicy) error {
 	for _, dir := range p.Working {
 		holds := func(top string) bool { return paths.Below(dir, top) }
 		if slices.ContainsFunc(p.Hidden, holds) && !slices.ContainsFunc(p.Shown, holds) {
+			if len(m.files.Existing([]string{dir})) == 0 { // a worktree lies in a hidden place
+				return abi.Errorf(abi.CodeNotFound, "the working directory %s is gone, so that no command can be run in it; ExitWorktree leaves a worktree", dir)
+			}
 			return abi.Errorf(abi.CodeDenied, "a rule hides the working directory %s, so that no command can be run in it", dir)
 		}
 	}
