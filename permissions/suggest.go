@@ -10,6 +10,9 @@ import (
 	"github.com/toolquay/toolquay/permissions/internal/hosts"
 )
 
+// toolExitWorktree removes worktrees, with work that is nowhere else, too.
+const toolExitWorktree = "ExitWorktree"
+
 // Suggestions are the smallest allow rules that would allow what the decision is about; all of them
 // are needed. There are none if no rule can allow it, or if something else asks.
 func (d *Decision) Suggestions() []string {
@@ -26,6 +29,11 @@ func (d *Decision) Suggestions() []string {
 		rules = d.commandRules()
 	case AccessNet:
 		rules = d.hostRule()
+	case AccessSession:
+		if d.Tool == toolExitWorktree && !d.Headless {
+			return nil // a yes to one removal would be one to the loss of other work
+		}
+		fallthrough
 	default:
 		rules = []string{d.callRule()}
 	}
