@@ -67,7 +67,7 @@ func TestWorktreeInSandbox(t *testing.T) {
 		t.Errorf("a command changed the main worktree: %q, %v", got, err)
 	}
 	r, _ := one(t, s, "ExitWorktree", `{"action":"remove"}`)
-	if !r.IsError || !strings.Contains(r.Text(), "2 commits that are nowhere else") || s.Cwd() != tree {
+	if !r.IsError || !strings.Contains(r.Text(), "2 committed nowhere else") || s.Cwd() != tree {
 		t.Errorf("removed what would be lost: %s", r.Text())
 	}
 	r, events := one(t, s, "ExitWorktree", `{"action":"keep"}`)

@@ -98,7 +98,7 @@ func TestWorktrees(t *testing.T) {
 		why           string
 	}{
 		"old": {retention.Over, retention.Removed, "not used since"}, "new": {retention.Kept, retention.Kept, "the session s1 left it on the branch worktree/new of " + main},
-		"dirty": {retention.Unsaved, retention.Unsaved, "and this would be lost: 1 uncommitted: ?? a"}, "ahead": {retention.Unsaved, retention.Unsaved, "1 commits that are nowhere else"},
+		"dirty": {retention.Unsaved, retention.Unsaved, "and this would be lost: 1 uncommitted: ?? a"}, "ahead": {retention.Unsaved, retention.Unsaved, "1 committed nowhere else"},
 		"used": {retention.Kept, retention.Kept, "a session is working in it"}, "half": {retention.Leftover, retention.Removed, "half removed"},
 		"broken": {retention.Unsaved, retention.Unsaved, "not known"}, "a": {retention.Foreign, retention.Foreign, "no session has a record"},
 	}

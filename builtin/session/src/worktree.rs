@@ -152,7 +152,7 @@ fn left(ok: &WorktreeOk, removed: bool) -> String {
         (false, "") => format!("{back} The worktree {} stays.", ok.path),
         (false, branch) => format!("{back} The worktree {} stays, on the branch {branch}.", ok.path),
         (true, _) if ok.files + ok.commits > 0 => format!(
-            "{back} The worktree {} is removed, with {} uncommitted files and {} commits.",
+            "{back} The worktree {} is removed; this was lost with it: {} uncommitted, {} committed nowhere else.",
             ok.path, ok.files, ok.commits
         ),
         // The notes say that it is not known what was lost.

@@ -40,7 +40,7 @@ func (c *Changes) String() string {
 		all = append(all, c.Underway)
 	}
 	if c.Commits > 0 {
-		all = append(all, fmt.Sprintf("%d commits that are nowhere else: %s", c.Commits, listed(c.Latest, c.Commits)))
+		all = append(all, fmt.Sprintf("%d committed nowhere else: %s", c.Commits, listed(c.Latest, c.Commits)))
 	}
 	return strings.Join(all, "; ")
 }

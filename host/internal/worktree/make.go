@@ -109,18 +109,21 @@ func (s *Store) vacant(ctx context.Context, path string) error {
 func (s *Store) reclaim(ctx context.Context, path string) error {
 	t, err := s.Open(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrInUse):
+	case errors.Is(err, fs.ErrNotExist):
 		return occupied(path)
+	case errors.Is(err, ErrInUse):
+		return abi.Errorf(abi.CodeInvalidInput, "%w; choose another name", err)
 	case err != nil:
 		return err
 	case t.State == Made:
-		return errors.Join(occupied(path), t.Release())
+		err := abi.Errorf(abi.CodeInvalidInput, "there is a worktree %s already, and one that was left is not entered again: choose another name, and merge the branch %s if you need what was committed there", path, t.Branch)
+		return errors.Join(err, t.Release())
 	}
 	return t.remove(ctx)
 }
 
 func occupied(path string) error {
-	return abi.Errorf(abi.CodeInvalidInput, "there is a worktree %s already, and one that was left is not entered again; choose another name", path)
+	return abi.Errorf(abi.CodeInvalidInput, "there is something at %s already; choose another name", path)
 }
 
 // add has git make the branch and the worktree, and then the files, as by the configuration that
@@ -183,7 +186,7 @@ func (t *Tree) notes(ctx context.Context, g *git) (notes []string) {
 	// Files with the attribute filter are those that have it neither unspecified nor unset.
 	filtered, err := g.run(ctx, "ls-files", "-z", "--", ".", ":(exclude,attr:!filter)", ":(exclude,attr:-filter)")
 	if names := split(filtered); err == nil && len(names) > 0 {
-		notes = append(notes, fmt.Sprintf("%d files that filters make, such as those of Git LFS, hold what git has of them: %s", len(names), some(names)))
+		notes = append(notes, "Files that filters make, such as those of Git LFS, hold what git has of them: "+some(names))
 	}
 	staged, err := g.run(ctx, "ls-files", "-z", "--stage")
 	var modules []string
@@ -194,7 +197,7 @@ func (t *Tree) notes(ctx context.Context, g *git) (notes []string) {
 		}
 	}
 	if err == nil && len(modules) > 0 {
-		notes = append(notes, fmt.Sprintf("%d submodules are empty: %s", len(modules), some(modules)))
+		notes = append(notes, "Submodules are empty: "+some(modules))
 	}
 	return notes
 }

@@ -189,7 +189,7 @@ func TestChanges(t *testing.T) {
 			write(t, filepath.Join(tree.Path, "build", "a.o"), "")
 		}, ""},
 		"a line break in a name": {func(t *testing.T, tree *worktree.Tree) { write(t, filepath.Join(tree.Path, "a\n?? b"), "") }, `1 uncommitted: ?? a\n?? b`},
-		"committed":              {func(t *testing.T, tree *worktree.Tree) { commit(t, tree.Path, "a.txt", "two\n") }, "1 commits that are nowhere else: "},
+		"committed":              {func(t *testing.T, tree *worktree.Tree) { commit(t, tree.Path, "a.txt", "two\n") }, "1 committed nowhere else: "},
 		"committed and merged": {func(t *testing.T, tree *worktree.Tree) {
 			commit(t, tree.Path, "a.txt", "two\n")
 			git(t, tree.Main, "merge", "-q", tree.Branch)
@@ -201,7 +201,7 @@ func TestChanges(t *testing.T) {
 		"on no branch": {func(t *testing.T, tree *worktree.Tree) {
 			git(t, tree.Path, "checkout", "-q", "--detach")
 			commit(t, tree.Path, "a.txt", "two\n")
-		}, "1 commits that are nowhere else: "},
+		}, "1 committed nowhere else: "},
 		"on another branch": {func(t *testing.T, tree *worktree.Tree) {
 			git(t, tree.Path, "checkout", "-q", "-b", "kept")
 			commit(t, tree.Path, "a.txt", "two\n")
@@ -220,7 +220,7 @@ func TestChanges(t *testing.T) {
 			commit(t, tree.Path, "a.txt", "two\n")
 			git(t, tree.Path, "update-ref", "refs/worktree/kept", "HEAD")
 			git(t, tree.Path, "checkout", "-q", tree.Branch)
-		}, "1 commits that are nowhere else: "},
+		}, "1 committed nowhere else: "},
 		"taken for unchanged": {func(t *testing.T, tree *worktree.Tree) {
 			git(t, tree.Path, "update-index", "--assume-unchanged", "a.txt")
 			write(t, filepath.Join(tree.Path, "a.txt"), "two\n")
@@ -243,7 +243,7 @@ func TestChanges(t *testing.T) {
 			git(t, tree.Path, "checkout", "-q", "--detach")
 			commit(t, tree.Path, "a.txt", "three\n")
 			must(t, os.RemoveAll(tree.Path))
-		}, "2 commits that are nowhere else: "},
+		}, "2 committed nowhere else: "},
 		"linked by a relative path": {func(t *testing.T, tree *worktree.Tree) {
 			own := filepath.Join(tree.Common, "worktrees", "x")
 			rel, err := filepath.Rel(own, filepath.Join(tree.Path, ".git"))
@@ -480,7 +480,7 @@ func TestNotes(t *testing.T) {
 	commit(t, main, "b.bin", "version https://git-lfs.github.com/spec/v1\n")
 	tree, notes, err := s.Make(t.Context(), main, "x", "s")
 	must(t, err)
-	if got := strings.Join(notes, "; "); !strings.Contains(got, `1 files that filters make, such as those of Git LFS, hold what git has of them: "b.bin"`) || !strings.Contains(got, `1 submodules are empty: "sub"`) {
+	if got := strings.Join(notes, "; "); !strings.Contains(got, `Files that filters make, such as those of Git LFS, hold what git has of them: "b.bin"`) || !strings.Contains(got, `Submodules are empty: "sub"`) {
 		t.Errorf("it says %q", got)
 	}
 	git(t, tree.Path, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")

@@ -71,7 +71,7 @@ fn leaving_says_what_was_lost() {
             json!({"action": "remove", "discard_changes": true}),
             json!({"do": "remove", "discard": true}),
             &ok,
-            "is removed, with 2 uncommitted files and 1 commits.",
+            "this was lost with it: 2 uncommitted, 1 committed nowhere else.",
             Some((2, 1)),
         ),
     ] {
