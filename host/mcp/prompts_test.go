@@ -27,6 +27,7 @@ func (c *setClock) Advance(d time.Duration) { c.seconds.Add(int64(d / time.Secon
 
 // scheduling serves a host with a clock, in whose sessions nobody is asked.
 func scheduling(t *testing.T, clock *setClock, dir string, more ...func(*mcp.Options, *host.Options)) *served {
+	t.Helper()
 	var s *served
 	s = serve(t, func(m *mcp.Options, o *host.Options) {
 		o.Plugins.Clock, o.Storage.Cron, o.Paths.Project = clock.Now, filepath.Join(dir, "cron"), "/project"

@@ -169,6 +169,8 @@ func TestMakeAndRemove(t *testing.T) {
 }
 
 // TestChanges finds what would be lost, and nothing else.
+//
+//nolint:thelper // what a case does is no helper
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -271,6 +273,8 @@ func TestChanges(t *testing.T) {
 }
 
 // TestUnknown says that it does not know what would be lost, rather than that nothing would.
+//
+//nolint:thelper // what a case does is no helper
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, tree *worktree.Tree){
@@ -357,6 +361,8 @@ func TestBranchOfAnother(t *testing.T) {
 }
 
 // TestRefused refuses repositories in which a worktree would not work, and names that are taken.
+//
+//nolint:thelper // what a case does is no helper
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -421,6 +427,8 @@ func TestRefused(t *testing.T) {
 }
 
 // TestStates makes one of repositories that are odd and fine.
+//
+//nolint:thelper // what a case does is no helper
 func TestStates(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(t *testing.T) string{
