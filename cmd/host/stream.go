@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
@@ -138,6 +139,10 @@ func runStream(ctx context.Context, a *app, file string, f runFlags) error {
 	return d.end(ctx)
 }
 
+// inputOpen is how long input has to be open before scheduled prompts come: that of a program which
+// writes all it has to say, and waits for no prompt, has ended by then.
+const inputOpen = time.Second
+
 // prompt has the lines written of scheduled prompts that come due, until the function that it
 // returns is called. Each is told when its line is written.
 func (d *streamDriver) prompt(ctx context.Context) (stop func()) {
@@ -147,6 +152,11 @@ func (d *streamDriver) prompt(ctx context.Context) (stop func()) {
 		defer close(ended)
 		if d.file != "-" {
 			return // nobody answers, so they are left to who does
+		}
+		select {
+		case <-time.After(inputOpen):
+		case <-ctx.Done():
+			return
 		}
 		for range d.turns.session.Prompts(ctx) {
 			d.out.sayNews()
