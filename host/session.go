@@ -133,7 +133,7 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 func (o *SessionOptions) places(h *Options) *rules.Places {
 	return &rules.Places{
 		Cwd: o.Cwd, Additional: o.AdditionalDirs, PlanFile: o.PlanFile,
-		Home: h.Paths.Home, ProjectRoot: h.Paths.Project, Sessions: h.Storage.Sessions, HostFolders: h.folders(),
+		Home: h.Paths.Home, ProjectRoot: h.Paths.Project, Sessions: h.Storage.Sessions, HostFolders: h.folders(), Skills: h.Skills.folders(),
 	}
 }
 

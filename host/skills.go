@@ -24,6 +24,16 @@ type SkillOptions struct {
 	Project func() func(*FoundSkill) error
 }
 
+// folders are the user's own folders of skills.
+func (o *SkillOptions) folders() (dirs []string) {
+	for i := range o.Sources {
+		if s := &o.Sources[i]; s.FS == nil && s.Within == "" && !s.Flat && filepath.IsAbs(s.Dir) {
+			dirs = append(dirs, s.Dir)
+		}
+	}
+	return dirs
+}
+
 type (
 	// Skill is a skill that lies in no file, with Name, Description, Hint, Tools and Fetch.
 	Skill = skills.Provided

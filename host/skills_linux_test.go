@@ -18,18 +18,25 @@ func TestSkillScriptsRun(t *testing.T) {
 		"skills/mend/SKILL.md": skillText("mend", "", "Run scripts/run.sh.\n"), "skills/mend/scripts/run.sh": "echo RAN; echo x > $(dirname $0)/new || echo KEPT\n",
 		"skills/other/SKILL.md": skillText("other", "", "-\n"),
 	})
-	h := newShelled(t, func(o *host.Options) {
-		o.Permissions.Rules = rules("", "", "Bash")
-		o.Skills.Sources = []host.SkillSource{{Label: "user", Dir: dir}}
-	})
-	s := session(t, h.Host, host.SessionOptions{Asker: agreeing()})
-	run := `d=$(printf %s ` + dir + `)/skills; sh $d/mend/scripts/run.sh; cat $d/other/SKILL.md`
-	if got := told(t, s, run); strings.Contains(got, "RAN") {
-		t.Errorf("before it is loaded: %q", got)
-	}
-	call(t, s, skillTool, `{"skill":"mend"}`)
-	if got := told(t, s, run); !strings.Contains(got, "RAN") || !strings.Contains(got, "KEPT") || strings.Contains(got, "Does other") {
-		t.Errorf("once it is loaded: %q", got)
+	for name, own := range map[string][]string{"elsewhere": nil, "in a folder of the host's own": {dir}} {
+		h := newShelled(t, func(o *host.Options) {
+			o.Permissions.Rules = rules("", "", "Bash")
+			o.Skills.Sources = []host.SkillSource{{Label: "user", Dir: dir}}
+			o.Paths.Host = append(o.Paths.Host, own...)
+		})
+		s := session(t, h.Host, host.SessionOptions{Asker: agreeing()})
+		run := `d=$(printf %s ` + dir + `)/skills; sh $d/mend/scripts/run.sh; cat $d/other/SKILL.md`
+		if got := told(t, s, run); strings.Contains(got, "RAN") {
+			t.Errorf("%s, before it is loaded: %q", name, got)
+		}
+		call(t, s, skillTool, `{"skill":"mend"}`)
+		if got := told(t, s, run); !strings.Contains(got, "RAN") || !strings.Contains(got, "KEPT") || strings.Contains(got, "Does other") {
+			t.Errorf("%s, once it is loaded: %q", name, got)
+		}
+		call(t, s, "Read", `{"file_path":"`+dir+`/skills/mend/scripts/run.sh"}`)
+		if r := call(t, s, "Grep", `{"pattern":"RAN","path":"`+dir+`/skills/mend"}`); !strings.Contains(r.Text(), "run.sh") {
+			t.Errorf("%s, Grep finds %q", name, r.Text())
+		}
 	}
 }
 

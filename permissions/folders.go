@@ -49,6 +49,9 @@ func newGuards(s *Setup) protected.Paths {
 		host[i] = dir.forms()
 	}
 	all := protected.Paths{Index: protected.New(s.Home.forms(), s.Sessions.forms(), host), Session: slashed(s.SessionFolder)}
+	for _, dir := range s.Skills {
+		all.Publish(slashed(dir))
+	}
 	if s.Worktree.Own {
 		all.Open(slashed(s.Cwd))
 	}
@@ -134,22 +137,27 @@ func (p *folders) WorkingDirs() []string {
 // with all below: those of the session and those that allow rules on reading name whole.
 // All says that rules, or the mode, let everything be read that is not protected.
 func (p *Policy) Readable() (names []string, all bool) {
-	if p.mode.answers(readOutside) == Allow {
+	names, all = p.allowed()
+	if all || p.mode.answers(readOutside) == Allow {
 		return nil, true
 	}
-	names = slices.Concat(last(p.session), last(p.temp))
+	return slices.Concat(last(p.session), last(p.temp), names), false
+}
+
+// allowed are the directories that allow rules on reading name whole, or all.
+func (p *Policy) allowed() (names []string, all bool) {
 	for i := range p.book.paths[Allow].bound {
 		for _, pattern := range p.book.paths[Allow].bound[i].Reads {
-			if len(pattern.Segs) != 1 || !pattern.Segs[0].Deep {
-				continue
+			switch {
+			case len(pattern.Segs) != 1 || !pattern.Segs[0].Deep:
+			case pattern.Base == "":
+				all = true
+			default:
+				names = append(names, pattern.Base)
 			}
-			if pattern.Base == "" {
-				return nil, true
-			}
-			names = append(names, pattern.Base)
 		}
 	}
-	return names, false
+	return names, all
 }
 
 // Inside reports whether a real path lies in the working directories or in the

@@ -41,6 +41,7 @@ func (p *Policy) SandboxPolicy(approved []Access) *SandboxPolicy {
 			})
 		}
 	}
+	rules.Allowed, _ = p.allowed()
 	return sandbox.New(rules, p.space())
 }
 

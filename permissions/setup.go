@@ -82,6 +82,9 @@ type Layout struct {
 	// HostFolders hold the host's own settings and plugins; changing anything
 	// there asks.
 	HostFolders []Dir
+	// Skills are folders that have the folders skills and commands, and plugins with folders skills.
+	// What is in those is no secret, though a folder of the host's own holds it.
+	Skills []Dir
 	// PlanFile is the one file that may be written in ModePlan.
 	PlanFile Dir
 }
@@ -197,5 +200,6 @@ func checkDirs(s *Setup) error {
 	check("directory of sessions", false, s.Sessions)
 	check("plan file", false, s.PlanFile)
 	check("host folder", true, s.HostFolders...)
+	check("folder of skills", true, s.Skills...)
 	return errors.Join(errs...)
 }

@@ -113,3 +113,39 @@ func trimmed(dir string) string {
 	}
 	return dir
 }
+
+// TestSkillsAreNoSecrets of the host's own: rules can allow that they are read, and nothing beside them.
+func TestSkillsAreNoSecrets(t *testing.T) {
+	t.Parallel()
+	const own, allow, ask = "/home/u/.config/toolquay", permissions.Allow, permissions.Ask
+	for rule, verdict := range map[string]permissions.Verdict{"Read": allow, "Read(//home/u/.config/toolquay/**)": allow, "": ask} {
+		set := permissions.RuleSet{Source: permissions.SourceUser}
+		if rule != "" {
+			set.Allow = permissions.RuleTexts(rule)
+		}
+		dir := permissions.Dir{Path: own}
+		p, _, err := permissions.Compile(permissions.Setup{
+			Layout: permissions.Layout{Cwd: permissions.Dir{Path: "/ws"}, Home: permissions.Dir{Path: "/home/u"}, HostFolders: []permissions.Dir{dir}, Skills: []permissions.Dir{dir}},
+			Rules:  []permissions.RuleSet{set},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]permissions.Verdict{
+			"/skills/pdf/a.py": verdict, "/commands/x.md": verdict, "/plugins/acme/skills/x/SKILL.md": verdict,
+			"/settings.toml": ask, "/plugins/acme/plugin.toml": ask, "/skills2/x": ask, "": ask,
+		} {
+			for _, tree := range []bool{false, true} {
+				a := permissions.Access{Kind: permissions.AccessRead, Target: own + path, Real: own + path, Tree: tree}
+				d := permissions.Decide(p, permissions.Request{Tool: "Read", Effects: permissions.EffectsListed, Accesses: []permissions.Access{a}}, permissions.Evidence{})
+				if d.Verdict != want {
+					t.Errorf("allow %q: %s (tree: %v) is %s, want %s", rule, path, tree, d.Verdict, want)
+				}
+			}
+			a := permissions.Access{Kind: permissions.AccessWrite, Target: own + path, Real: own + path}
+			if d := permissions.Decide(p, permissions.Request{Tool: "Write", Effects: permissions.EffectsListed, Accesses: []permissions.Access{a}}, permissions.Evidence{}); d.Verdict != ask {
+				t.Errorf("allow %q: changing %s is %s", rule, path, d.Verdict)
+			}
+		}
+	}
+}

@@ -20,7 +20,7 @@ type Places struct {
 	Additional []string
 	// The others are as in [permissions.Layout].
 	Home, ProjectRoot, PlanFile, Sessions string
-	HostFolders                           []string
+	HostFolders, Skills                   []string
 }
 
 // Setup finds out where the places really lie, once: what a call does to the file system,
@@ -48,6 +48,9 @@ func (p *Places) Setup() (permissions.Setup, error) {
 	setup.Analyse = func(text string) permissions.Command { return shell.Analyse(text, place) }
 	for _, folder := range p.HostFolders {
 		setup.HostFolders = append(setup.HostFolders, Dir(folder))
+	}
+	for _, folder := range p.Skills {
+		setup.Skills = append(setup.Skills, Dir(folder))
 	}
 	for _, path := range p.Additional {
 		dir, err := directory(path)

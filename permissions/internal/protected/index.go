@@ -26,6 +26,13 @@ type Entry struct {
 	Place *Place
 	// Open are the names of a directory in the place that is none of it.
 	Open []string
+	// Public are directories in the place that hold no secrets, though they are protected.
+	Public []pathrule.Pattern
+}
+
+// public reports whether a path lies in a directory of the place that holds no secrets.
+func (e *Entry) public(path string) bool {
+	return slices.ContainsFunc(e.Public, func(p pathrule.Pattern) bool { return p.Match(path) })
 }
 
 // Match reports whether a path lies in the place.
@@ -33,15 +40,15 @@ func (e *Entry) Match(path string) bool {
 	return !paths.InsideAny(e.Open, path) && e.Pattern.Match(path)
 }
 
-// Reaches reports whether a path lies in the place or may hold some of it.
+// Reaches reports whether reading a path may tell some of the place.
 func (e *Entry) Reaches(path string) bool {
-	return !paths.InsideAny(e.Open, path) && e.Pattern.Reaches(path)
+	return !paths.InsideAny(e.Open, path) && !e.public(path) && e.Pattern.Reaches(path)
 }
 
-// Meets reports whether a tree may hold some of the place.
+// Meets reports whether reading a tree may tell some of the place.
 func (e *Entry) Meets(t pathrule.Tree) bool {
-	open := paths.InsideAny(e.Open, t.Target) && (t.Real == "" || paths.InsideAny(e.Open, t.Real))
-	return !open && e.Pattern.Meets(t)
+	open := func(path string) bool { return paths.InsideAny(e.Open, path) || e.public(path) }
+	return !(open(t.Target) && (t.Real == "" || open(t.Real))) && e.Pattern.Meets(t)
 }
 
 // Index finds the places of a path by a literal component of theirs, so that a path without
@@ -135,7 +142,7 @@ func (g Index) Find(path string, write bool) *Place {
 		candidates := g[paths.Fold(name)]
 		for i := range candidates {
 			c := &candidates[i]
-			if !write && !c.Place.Secret || !c.Match(path) {
+			if !write && (!c.Place.Secret || c.public(path)) || !c.Match(path) {
 				continue
 			}
 			if c.Place.Secret || found == nil || !found.Secret {
@@ -195,16 +202,34 @@ type Paths struct {
 // What is protected in it by its own name stays so. It is called before the paths are used.
 func (p *Paths) Open(dir []string) {
 	p.Opened = dir
+	p.change(func(e *Entry) bool { return slices.ContainsFunc(dir, e.Match) }, func(e *Entry) { e.Open = dir })
+}
+
+// Publish has the skills and commands in a folder of the host's own, and the skills of plugins there, be no
+// secrets. The folder is given by its names. It is called before the paths are used.
+func (p *Paths) Publish(dir []string) {
+	var public []pathrule.Pattern
+	for _, form := range dir {
+		for _, rest := range [][]glob.Segment{glob.Names("skills"), glob.Names("commands"), {{Text: "plugins"}, glob.Star, {Text: "skills"}}} {
+			public = append(public, pathrule.New("", glob.Cover(append(glob.Names(form), rest...)), true))
+		}
+	}
+	hosts := func(e *Entry) bool { return e.Place.Why == hostWhy && slices.ContainsFunc(dir, e.Match) }
+	p.change(hosts, func(e *Entry) { e.Public = append(slices.Clip(e.Public), public...) })
+}
+
+// change changes some entries.
+func (p *Paths) change(which func(*Entry) bool, to func(*Entry)) {
 	for key, list := range p.Index {
 		var changed []Entry
 		for i := range list {
-			if !slices.ContainsFunc(dir, list[i].Match) {
+			if !which(&list[i]) {
 				continue
 			}
 			if changed == nil {
 				changed = slices.Clone(list) // others share the list
 			}
-			changed[i].Open = dir
+			to(&changed[i])
 		}
 		if changed != nil {
 			p.Index[key] = changed

@@ -18,6 +18,8 @@ type Rules struct {
 	// Secrets and Edits say that the mode asks before protected paths are read, and
 	// before they are changed.
 	Secrets, Edits bool
+	// Allowed are directories that allow rules on reading name whole.
+	Allowed []string
 	// Approved are the accesses to paths that a person approved for this call.
 	Approved []Approval
 }
@@ -129,7 +131,7 @@ func (w *rulings) opened(name string) bool {
 
 // shown are the paths among the hidden ones that may be read all the same.
 func (w *rulings) shown(hidden []string) []string {
-	candidates := slices.Concat(w.Protected.Session, w.Protected.Opened)
+	candidates := slices.Concat(w.Protected.Session, w.Protected.Opened, w.Allowed)
 	for _, a := range w.Approved {
 		if !a.Write {
 			candidates = append(candidates, a.Target, a.Real)
