@@ -30,7 +30,8 @@ type Access struct {
 	Target string
 	// Real is, for paths, where the handle that will be acted on really lies,
 	// every link resolved. It equals Target where no link is on the way. For a
-	// file that does not exist it is the real parent with the name.
+	// file that does not exist it is the real parent with the name. For a part of the session, it
+	// is what of it is used, in words, where an answer is to that alone.
 	Real string
 	// Tree includes everything below the path, as for a search or a directory that a search
 	// enters. Only the path itself is judged: denied files below it are left out when the
@@ -67,7 +68,7 @@ func (a Access) String() string {
 	if a.Tree {
 		out = a.verb() + " everything in " + printable(a.Target)
 	}
-	if a.Real != "" && a.Real != a.Target {
+	if a.Real != "" && a.Real != a.Target && a.Kind != AccessSession {
 		out += ", which is " + printable(a.Real)
 	}
 	return out

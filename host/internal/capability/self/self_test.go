@@ -156,19 +156,22 @@ func TestAccesses(t *testing.T) {
 		{request(abi.CapSessionConfig, `{"setting":"a"}`), "session settings"},
 		{request(abi.CapSessionConfig, `{"setting":"a","value":"b"}`), "session settings, fs.write " + file},
 		{request(abi.CapSessionWorktree, `{"do":"enter","name":"a"}`), "session worktrees"},
-		{request(abi.CapSessionWorktree, `{"do":"remove","discard":true}`), "session worktrees"},
+		{request(abi.CapSessionWorktree, `{"do":"remove"}`), "session worktrees"},
+		{request(abi.CapSessionWorktree, `{"do":"remove","discard":true}`), "session unsaved work: words of remove"},
 		{request(abi.CapSessionWorktree, `{"do":"keep"}`), "session working directory"},
 	} {
 		_, accesses, err := do(t, scope, test.req)
 		var got []string
 		for _, a := range accesses {
-			got = append(got, string(a.Kind)+" "+a.Target)
+			if got = append(got, string(a.Kind)+" "+a.Target); a.Kind == permissions.AccessSession && a.Real != "" {
+				got[len(got)-1] += ": " + a.Real
+			}
 		}
 		if strings.Join(got, ", ") != test.want || err != nil {
 			t.Errorf("%s: %q, %v; want %q", test.req.Name, got, err, test.want)
 		}
 	}
-	if did := strings.Join(scope.Worktrees.(*trees).did, ", "); did != "enter by words of enter, remove by words of remove, keep by words of keep" {
+	if did := strings.Join(scope.Worktrees.(*trees).did, ", "); did != "enter by words of enter, remove by words of remove, remove by words of remove, keep by words of keep" {
 		t.Errorf("of worktrees it did %s", did)
 	}
 	if puts := scope.Output.(*output).puts; len(puts) != 1 || puts[0] != `{"a":2,"b":1}` {

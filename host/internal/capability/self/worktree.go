@@ -52,6 +52,15 @@ func planWorktree(ctx context.Context, scope *capability.Scope, req abi.Request)
 	return &worktreePlan{target, scope, args, words}, noRehearsal(scope, req)
 }
 
+// Accesses are what it uses of the session. An answer that was kept is to the loss of what it tells.
+func (p *worktreePlan) Accesses() []permissions.Access {
+	all := p.OfSession.Accesses()
+	if p.OfSession == permissions.SessionUnsaved {
+		all[0].Real = p.words
+	}
+	return all
+}
+
 // Describe says what would be made, or lost.
 func (p *worktreePlan) Describe() string { return p.words }
 
