@@ -102,18 +102,6 @@ func (d *desk) after(wait time.Duration, want ...string) {
 	d.got = nil
 }
 
-// takeDue takes what is due, until nothing is.
-func takeDue(jobs *cron.Jobs, told func(capability.DuePrompt)) {
-	for more := true; more; {
-		more = false
-		jobs.Due(context.Background(), func(p capability.DuePrompt) bool {
-			more = true
-			told(p)
-			return true
-		})
-	}
-}
-
 func (d *desk) do(args abi.CronArgs) (abi.CronOK, []abi.CronJob, error) {
 	return d.jobs.For(mainAgent).Do(d.Context(), &args, time.Time{})
 }
@@ -328,35 +316,6 @@ func TestMadeElsewhere(t *testing.T) {
 		d.after(time.Hour)
 		other.create(abi.CronArgs{Cron: "10 * * * *", Prompt: "theirs", Durable: true})
 		d.after(10*time.Minute, "1T01:10 theirs")
-	})
-}
-
-// Who takes prompts at times gets them as others do.
-func TestDueAtTimes(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		d, other := newDesk(t, dir), newDesk(t, dir)
-		at := func(wait time.Duration, want ...string) {
-			t.Helper()
-			time.Sleep(wait)
-			d.jobs.Due(t.Context(), d.take)
-			d.after(0, want...)
-		}
-		at(0)
-		other.create(abi.CronArgs{Cron: "1 * * * *", Prompt: "theirs", Durable: true, Recurring: true})
-		at(time.Second)
-		at(time.Minute, "1T00:01 theirs")
-		d.every("*/2 * * * *", "mine")
-		at(59*time.Second, "1T00:02 mine")
-		at(0)
-		at(3*time.Hour, "1T00:04 mine missed", "1T01:01 theirs missed")
-		d.refuse.Store(true)
-		at(2*time.Minute, "1T03:04 mine")
-		d.refuse.Store(false)
-		at(0, "1T03:04 mine again")
-		defer d.run()()
-		d.after(2*time.Minute, "1T03:06 mine")
 	})
 }
 
