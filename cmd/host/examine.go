@@ -121,7 +121,7 @@ func examineSkills(a *app, d *diagnosis, s *setup) {
 		d.add("skills", fine, fmt.Sprintf("%d; toolquay skills lists them", offered))
 	}
 	if left := untrustedSkills(a, s); len(left) > 0 {
-		d.add("skills", note, fmt.Sprintf("%d of the project are left alone, as it is not trusted; toolquay trust shows and trusts them", len(left)))
+		d.add("skills", note, fmt.Sprintf("those of the project are left alone (%d), as it is not trusted; toolquay trust shows and trusts them", len(left)))
 	}
 }
 

@@ -143,7 +143,7 @@ func printSkills(a *app, lines []skillLine) {
 		}
 	}
 	if untrusted > 0 {
-		a.out.Printf("The project is not trusted, so %d of its skills are not offered; toolquay trust shows and trusts them.\n", untrusted)
+		a.out.Printf("The project is not trusted, so its skills are not offered (%d); toolquay trust shows and trusts them.\n", untrusted)
 	}
 }
 

@@ -59,7 +59,7 @@ func (p *place) find() (files []*file, problems []error) {
 	}
 	if over := len(files) - maxSkills; over > 0 {
 		files = files[:maxSkills]
-		problems = append(problems, fmt.Errorf("there are more than %d skills and commands; %d are left out", maxSkills, over))
+		problems = append(problems, fmt.Errorf("there are more than %d skills and commands; the rest is left out (%d)", maxSkills, over))
 	}
 	return files, problems
 }

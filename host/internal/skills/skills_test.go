@@ -319,7 +319,7 @@ func TestMany(t *testing.T) { //nolint:paralleltest // others would take its tim
 	if n := len(set.Listed(all)); n != 1000 {
 		t.Errorf("%d are listed", n)
 	}
-	if p := set.Problems(); len(p) != 1 || !strings.Contains(p[0].Err.Error(), "3 are left out") {
+	if p := set.Problems(); len(p) != 1 || !strings.Contains(p[0].Err.Error(), "the rest is left out (3)") {
 		t.Errorf("the problems are %v", p)
 	}
 }
