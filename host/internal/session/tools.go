@@ -157,7 +157,7 @@ func (s *Tools) refusesWorktrees(t tool.Tool) error {
 	case !moves:
 		return nil
 	case s.stage:
-		return abi.Errorf(abi.CodeDisabled, "what is written here is staged, and lies in no worktree")
+		return abi.Errorf(abi.CodeDisabled, "what is written here is staged: worktrees are entered and left without that")
 	case s.host.Worktrees == nil:
 		return abi.Errorf(abi.CodeDisabled, "there is no place for worktrees here: host.StorageOptions.Worktrees is empty")
 	}

@@ -50,6 +50,9 @@ func madeByHook(dir, before string) (string, error) {
 
 // standing is the worktree that a session was in.
 func (s *Session) standing(was *at) (*Tree, error) {
+	if s.Store == nil {
+		return nil, abi.Errorf(abi.CodeUnsupported, "there is no place for worktrees here")
+	}
 	if !was.Hooked {
 		return s.Store.Open(was.Path)
 	}

@@ -215,7 +215,7 @@ func (s *Session) leave(release func() error) error {
 // Resume takes the session back into the worktree that it was in when its last process ended, by
 // the records of its journal. Gone says why it is not there, for people.
 func (s *Session) Resume(records []json.RawMessage) (gone string) {
-	if s.Store == nil || len(records) == 0 {
+	if len(records) == 0 {
 		return ""
 	}
 	var was at

@@ -188,6 +188,10 @@ func TestResume(t *testing.T) {
 	resume(other, j.all, other, "it is one of "+main+", and the session has to begin there")
 	resume(sub, []json.RawMessage{[]byte("junk")}, sub, "")
 	resume(sub, []json.RawMessage{[]byte(`{"path":"/etc"}`)}, sub, "no worktree of this program")
+	nowhere, _, _ := sessionIn(nil, sub)
+	if gone := nowhere.Resume(j.all); !strings.Contains(gone, "no place for worktrees") {
+		t.Errorf("without a place for worktrees: %q", gone)
+	}
 	next := resume(sub, j.all, ok.Path, "")
 	back, err := leave(t, next, abi.WorktreeArgs{Do: abi.WorktreeRemove}, unheard)
 	if err != nil || back.Original != sub {

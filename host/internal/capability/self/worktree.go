@@ -42,7 +42,7 @@ func planWorktree(ctx context.Context, scope *capability.Scope, req abi.Request)
 	case scope.Worktrees == nil:
 		return nil, abi.Errorf(abi.CodeUnsupported, "there is no session here that could be in a worktree")
 	case scope.Stage != nil:
-		return nil, abi.Errorf(abi.CodeUnsupported, "the writes of this session are staged, and lie in no worktree; apply or discard them, and go on without --stage")
+		return nil, abi.Errorf(abi.CodeUnsupported, "what is written here is staged: apply or discard that (toolquay stage), and go on without --stage")
 	}
 	// Before the person is asked, as their answer could change nothing about it.
 	words, err := scope.Worktrees.Check(ctx, args)
