@@ -15,8 +15,6 @@ import (
 	"github.com/toolquay/toolquay/host/internal/skills"
 )
 
-const plain = "---\nname: x\ndescription: d\n---\nx"
-
 // hostile is a directory of skills that lead elsewhere, or nowhere.
 func hostile(t *testing.T) (dir, outside string) {
 	t.Helper()

@@ -18,6 +18,9 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
+// plain is the least that a skill says.
+const plain = "---\nname: x\ndescription: d\n---\nx"
+
 // write makes files in a directory, by their names there.
 func write(t *testing.T, dir string, files map[string]string) string {
 	t.Helper()
