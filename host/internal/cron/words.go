@@ -62,7 +62,7 @@ func (s *Schedule) times() string {
 	case often != "" && len(hours) == hours[len(hours)-1]-hours[0]+1:
 		return fmt.Sprintf("%s from %02d:00 to %02d:59", often, hours[0], hours[len(hours)-1])
 	case len(minutes) == 1 && s.every(hour):
-		return fmt.Sprintf("every hour at %d minutes", minutes[0])
+		return fmt.Sprintf("every hour at minute %d", minutes[0])
 	case len(minutes) == 1 && s.step(hour) > 0:
 		return fmt.Sprintf("every %d hours from 00:%02d", s.step(hour), minutes[0])
 	case len(minutes)*len(hours) > maxTimes:

@@ -9,7 +9,7 @@ func TestWords(t *testing.T) {
 		"*/5 * * * *":         "Every 5 minutes",
 		"0,30 * * * *":        "Every 30 minutes",
 		"0 * * * *":           "Every hour",
-		"7 * * * *":           "Every hour at 7 minutes",
+		"7 * * * *":           "Every hour at minute 7",
 		"15 */6 * * *":        "Every 6 hours from 00:15",
 		"*/10 9-17 * * 1-5":   "Every 10 minutes from 09:00 to 17:59 on weekdays",
 		"0 9 * * *":           "Every day at 09:00",
