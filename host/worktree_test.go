@@ -281,9 +281,10 @@ func TestWorktreeVanishes(t *testing.T) {
 	t.Parallel()
 	h, main := withTree(t)
 	s := session(t, h.Host, host.SessionOptions{Cwd: main, Mode: permissions.ModeAcceptEdits})
-	for _, action := range []string{"keep", "remove"} {
+	for i, action := range []string{"keep", "keep", "remove", "remove"} {
 		tree := entered(t, s, `{}`)
-		must(t, os.RemoveAll(tree))
+		gone := []string{tree, filepath.Dir(tree)}[i%2] // with the record
+		must(t, os.RemoveAll(gone))
 		if r, _ := one(t, s, "Bash", `{"command":"pwd"}`); !r.IsError || !strings.Contains(r.Text(), tree+" is gone") || !strings.Contains(r.Text(), "ExitWorktree") {
 			t.Errorf("a command: %s", r.Text())
 		}

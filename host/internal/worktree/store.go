@@ -239,7 +239,8 @@ func (t *Tree) Leave() error {
 		return nil
 	}
 	now := time.Now()
-	return errors.Join(os.Chtimes(recordOf(t.Path), now, now), t.Release())
+	_ = os.Chtimes(recordOf(t.Path), now, now) // else it goes a little earlier; the record may be gone
+	return t.Release()
 }
 
 // Used is when somebody last did something in the worktree, as far as git's files tell.
