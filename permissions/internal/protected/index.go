@@ -47,8 +47,8 @@ func (e *Entry) Reaches(path string) bool {
 
 // Meets reports whether reading a tree may tell some of the place.
 func (e *Entry) Meets(t pathrule.Tree) bool {
-	open := func(path string) bool { return paths.InsideAny(e.Open, path) || e.public(path) }
-	return !(open(t.Target) && (t.Real == "" || open(t.Real))) && e.Pattern.Meets(t)
+	closed := func(path string) bool { return !paths.InsideAny(e.Open, path) && !e.public(path) }
+	return (closed(t.Target) || t.Real != "" && closed(t.Real)) && e.Pattern.Meets(t)
 }
 
 // Index finds the places of a path by a literal component of theirs, so that a path without
