@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -181,7 +182,9 @@ func answering(t *testing.T, answers ...*sdk.ElicitResult) (*sdk.ClientOptions, 
 				return nil, err
 			}
 			all <- elicited{r.Params.Message, string(schema)}
-			return <-next, nil
+			answer := *<-next
+			answer.Content = maps.Clone(answer.Content) // the client fills in defaults, and others give the same answer
+			return &answer, nil
 		},
 	}, func() elicited { return <-all }
 }
