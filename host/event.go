@@ -104,12 +104,15 @@ const (
 //     takes the place of its EventResult.
 //   - EventQueued comes first. Before EventStarted come EventDecided, EventQuestion,
 //     EventHook and EventRewritten, as often as the input is rewritten. After it come
-//     EventProgress, EventGit, the EventHook of hooks that are asked about a task, EventTodos, EventWork, EventOutput, EventWorktree, EventMessage with Said,
-//     EventQuestion and EventAnswered for what the tool asks, and of each capability call its EventDecided, EventQuestion and EventCapability, in any number; then EventHook for the hooks
-//     after the call, and EventPersisted. Then come EventFinished and EventResult, and
-//     last EventReplaced. EventChanged comes after EventFinished, before EventResult or
-//     after it; with an EventWorktree it comes before EventFinished. EventMessage and EventStop come with the hook or the answer that caused
-//     them. EventLog comes at any time before EventFinished, even before EventQueued.
+//     EventProgress, EventGit, the EventHook of hooks that are asked about a task, EventTodos,
+//     EventWork, EventOutput, EventWorktree, EventMessage with Said, EventQuestion and
+//     EventAnswered for what the tool asks, and of each capability call its EventDecided,
+//     EventQuestion and EventCapability, in any number; then EventHook for the hooks after the
+//     call, and EventPersisted. Then come EventFinished and EventResult, and last
+//     EventReplaced. EventChanged comes after EventFinished, before EventResult or after it;
+//     with an EventWorktree it comes before EventFinished. EventMessage and EventStop come with
+//     the hook or the answer that caused them. EventLog comes at any time before EventFinished,
+//     even before EventQueued.
 //   - Results come in call order. Other events of different calls come as they happen,
 //     in one order for the whole turn.
 //   - Nothing is left out, but for progress and logs: at most ten of them a second and

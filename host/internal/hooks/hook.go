@@ -32,9 +32,9 @@ const (
 	// that wanted it fails, and nothing has changed.
 	TaskCreated   Event = "TaskCreated"
 	TaskCompleted Event = "TaskCompleted"
-	// WorktreeCreated is when a worktree was made for a session, or is to be made by a hook as
-	// there is no git repository, before the session moves there: where a hook denies or fails, the worktree is removed. WorktreeRemoved is when
-	// one is gone, whatever hooks say.
+	// WorktreeCreated is when a worktree was made for a session, which has not moved there yet, or
+	// is to be made by a hook as there is no git repository. Where a hook denies or fails, the
+	// worktree is removed. WorktreeRemoved is when one is gone, whatever hooks say.
 	WorktreeCreated Event = "WorktreeCreated"
 	WorktreeRemoved Event = "WorktreeRemoved"
 )

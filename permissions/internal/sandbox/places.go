@@ -12,7 +12,8 @@ type Places struct {
 	// Hidden may not be read. Those that do not exist need nothing.
 	Hidden []string
 	// Shown lie in hidden paths, and may be read: what a person approved, the session's
-	// own folder, the worktree that the host made for it, and folders of skills that rules allow. Hidden paths in them stay hidden: apply both lists in one, in order.
+	// own folder, the worktree that the host made for it, and folders of skills that rules
+	// allow. Hidden paths in them stay hidden: apply both lists in one, in order.
 	Shown []string
 	// Protected lie in writable directories. They may not be changed, nor created.
 	Protected []string
