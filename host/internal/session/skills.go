@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -32,7 +31,7 @@ func loadsSkills(t tool.Tool) bool {
 // tool loads it.
 func mayLoad(p *permissions.Policy) func(*skills.Skill) bool {
 	return func(s *skills.Skill) bool {
-		if s.Server != "" && !p.OfferedFrom(permissions.Origin{Server: s.Server, Tool: s.Own}, s.Name) {
+		if s.Server != "" && !p.OfferedFrom(permissions.Origin{Server: s.Server, Tool: s.Prompt}, s.Name) {
 			return false
 		}
 		for _, name := range []string{s.Name, s.Qualified()} {
@@ -84,10 +83,10 @@ func serverOfSkill(set *skills.Set, input json.RawMessage) tool.Server {
 	var args abi.SkillArgs
 	_ = json.Unmarshal(input, &args) // what names no skill is of none
 	skill := set.Called(args.Skill)
-	if skill == nil || skill.Server == "" {
+	if skill == nil {
 		return tool.Server{}
 	}
-	return tool.Server{Name: skill.Server, Tool: strings.TrimPrefix(skill.Own, "mcp__"+skill.Server+"__")}
+	return tool.Server{Name: skill.Server, Tool: skill.Prompt}
 }
 
 // canonicalSkill has a call of the tool name its skill as that is listed, so that rules and hooks see

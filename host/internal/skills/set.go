@@ -26,8 +26,9 @@ type found struct {
 
 // Provided is a skill that lies in no file: an embedder's, or the prompt of an MCP server.
 type Provided struct {
-	// Name is how it is called, and Server the MCP server that it is of; empty is none.
-	Name, Server string
+	// Name is how it is called. Server is the MCP server whose prompt it is, empty for none, and
+	// Prompt the server's own name for that: rules are compared with it.
+	Name, Server, Prompt string
 	// Description, Hint and Tools are as in [Skill].
 	Description, Hint string
 	Tools             []string
@@ -78,7 +79,7 @@ func (p *Provided) Check() error {
 func (p *Provided) skill() *Skill {
 	s := &Skill{
 		Own: p.Name, Label: labelProvided, Description: short(p.Description, maxDescription), Hint: short(p.Hint, maxHint),
-		Tools: p.Tools, Server: p.Server, fetched: p.Fetch,
+		Tools: p.Tools, Server: p.Server, Prompt: p.Prompt, fetched: p.Fetch,
 	}
 	if p.Server != "" {
 		s.Label = "MCP server " + p.Server

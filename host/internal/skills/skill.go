@@ -37,8 +37,9 @@ type Skill struct {
 	// Path is its file, and Dir the folder that belongs to it, absolute; both are empty where
 	// it lies in no directory, and Dir is for a command.
 	Path, Dir string
-	// Server is the MCP server whose prompt it is; empty is none.
-	Server string
+	// Server is the MCP server whose prompt it is, and Prompt that one's own name for it; empty is
+	// none.
+	Server, Prompt string
 	// Faults are what is wrong with it, in the order of its lines.
 	Faults []Fault
 	// ShadowedBy is the source of the skill that has its own name; empty where it has that.

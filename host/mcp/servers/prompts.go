@@ -44,7 +44,7 @@ func (s *server) listPrompts(ctx context.Context, c *connection) {
 		}
 		taken[offered] = true
 		list = append(list, host.Skill{
-			Name: offered, Server: s.config.Name, Description: said(p.Description), Hint: hintOf(p),
+			Name: offered, Server: s.config.Name, Prompt: p.Name, Description: said(p.Description), Hint: hintOf(p),
 			Fetch: func(ctx context.Context, args string) (string, error) { return s.prompt(ctx, p, args) },
 		})
 	}

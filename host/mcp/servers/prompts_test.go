@@ -124,6 +124,33 @@ func TestPromptsAreJudged(t *testing.T) {
 	}
 }
 
+// TestRulesOnNamesOfPrompts holds deny and ask rules with the server's own name of a prompt, which is called
+// by another one.
+func TestRulesOnNamesOfPrompts(t *testing.T) {
+	t.Parallel()
+	const own, offered = "mcp__lib__talk.more", "mcp__lib__talk_more"
+	server := prompter()
+	server.AddPrompt(&mcp.Prompt{Name: "talk.more"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		return &mcp.GetPromptResult{}, nil
+	})
+	h := open(t, host.Options{Builtins: true}, "Skill", "")
+	connect(t, h, servers.Config{Name: "lib", URL: serve(t, server)})
+	rules := func(deny, ask []permissions.RuleText) {
+		set := permissions.RuleSet{Source: permissions.SourceUser, Allow: permissions.RuleTexts("Skill"), Deny: deny, Ask: ask}
+		if err := h.Apply(host.Settings{Rules: []permissions.RuleSet{set}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rules(nil, permissions.RuleTexts(own))
+	s := session(t, h, host.SessionOptions{})
+	wait(t, "the prompts", func() bool { return strings.Contains(skillsOf(t, s), offered) })
+	if r := call(t.Context(), s, "Skill", `{"skill":"mcp__lib__talk_more"}`); !r.IsError || r.Error.Code != abi.CodeNeedsApproval {
+		t.Errorf("with an ask rule: %q", r.Text())
+	}
+	rules(permissions.RuleTexts(own), nil)
+	wait(t, "the rule", func() bool { return !strings.Contains(skillsOf(t, s), offered) })
+}
+
 // TestPromptsChange lists them anew when the server says so, and offers the tools of one that never
 // lists them.
 func TestPromptsChange(t *testing.T) {
