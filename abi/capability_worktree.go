@@ -26,8 +26,8 @@ type WorktreeArgs struct {
 
 // WorktreeOK is the answer to session.worktree.
 type WorktreeOK struct {
-	// Path is the worktree, and Branch its branch. Branch is empty where a hook made the work
-	// tree.
+	// Path is the worktree, and Branch its branch. Branch is empty where a hook made the
+	// worktree.
 	Path   string `json:"path"`
 	Branch string `json:"branch,omitempty"`
 	// Original is where the session was before, and is again once it has left.

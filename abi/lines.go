@@ -18,10 +18,10 @@ type Lines struct {
 	// Result says what came of it; empty is nothing. It has {text}, the first line of the
 	// result's text, and {result.field} for the structured content.
 	Result string `toml:"result" json:"result,omitempty"`
-	// Rejection is for calls that were not allowed to run or were ended from outside. Error
-	// is for calls that failed. Without a template, people see the beginning of what the
-	// model is told. Both templates have {error}, which is that text, and {code}; Error also
-	// has {result.field}.
+	// Rejection is the line of a call that was denied or was ended from outside, and Error that
+	// of a call that failed. Where there is no template, people see how the text that the model
+	// gets begins. Both templates have {error}, which is that text, and {code}; Error also has
+	// {result.field}.
 	Rejection string `toml:"rejection" json:"rejection,omitempty"`
 	Error     string `toml:"error" json:"error,omitempty"`
 }

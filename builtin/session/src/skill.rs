@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_refusal_is_passed_on() {
         let outcome = Host::new()
-            .on("session.skill", |_| Err(ToolError::new(ErrorCode::NotFound, "there is no skill")))
+            .on("session.skill", |_| Err(ToolError::new(ErrorCode::NotFound, "no such skill")))
             .call::<skill>(json!({"skill": "x"}));
         assert_eq!(outcome.error().map(|err| err.code), Some(ErrorCode::NotFound));
     }

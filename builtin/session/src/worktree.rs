@@ -51,7 +51,7 @@ pub struct EnterWorktreeOutput {
     /// Its branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     worktree_branch: Option<String>,
-    /// What has come of it.
+    /// What the call did, in a sentence.
     message: String,
 }
 
@@ -100,7 +100,7 @@ pub struct ExitWorktreeInput {
 #[derive(Serialize, Schema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExitWorktreeOutput {
-    /// What was done.
+    /// Whether the worktree was kept or removed.
     action: Action,
     /// Where the session is again.
     original_cwd: String,
@@ -115,7 +115,7 @@ pub struct ExitWorktreeOutput {
     /// How many commits were lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     discarded_commits: Option<usize>,
-    /// What has come of it.
+    /// What the call did, in a sentence.
     message: String,
 }
 

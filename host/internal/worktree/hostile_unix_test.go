@@ -157,15 +157,22 @@ func TestCancelled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*4*time.Millisecond)
 		tree, _, err := s.Make(ctx, main, "x", "s")
 		cancel()
-		if err == nil {
-			remove(t, tree)
-		} else {
-			tree = &worktree.Tree{Record: worktree.Record{Main: main, Path: filepath.Join(s.Dir, "none")}}
-		}
-		if wantGone(t, s, tree); t.Failed() {
+		if wantNone(t, s, main, tree, err); t.Failed() {
 			t.Fatalf("ended after %d: %v", i, err)
 		}
 	}
+}
+
+// wantNone removes the worktree that came to be, if any, and wants nothing to be left of it, nor of one that
+// could not be made.
+func wantNone(t *testing.T, s *worktree.Store, main string, tree *worktree.Tree, err error) {
+	t.Helper()
+	if err == nil {
+		remove(t, tree)
+	} else {
+		tree = &worktree.Tree{Record: worktree.Record{Main: main, Path: filepath.Join(s.Dir, "none")}}
+	}
+	wantGone(t, s, tree)
 }
 
 // TestGitKilled kills git while it makes the worktree, at any moment: then git does nothing more in
@@ -180,12 +187,7 @@ func TestGitKilled(t *testing.T) {
 		testenv.WriteProgram(t, dying, []byte("#!/bin/sh\ncase \"$*\" in\n*'worktree add'*) exec timeout -s KILL 0."+fmt.Sprintf("%04d", 1+i*2)+" '"+program+"' \"$@\" ;;\nesac\nexec '"+program+"' \"$@\"\n"))
 		s.Git = func() (string, error) { return dying, nil }
 		tree, _, err := s.Make(t.Context(), main, "x", "s")
-		if err == nil {
-			remove(t, tree)
-		} else {
-			tree = &worktree.Tree{Record: worktree.Record{Main: main, Path: filepath.Join(s.Dir, "none")}}
-		}
-		if wantGone(t, s, tree); t.Failed() {
+		if wantNone(t, s, main, tree, err); t.Failed() {
 			t.Fatalf("killed after %d: %v", i, err)
 		}
 	}
@@ -202,10 +204,10 @@ func TestNoRoom(t *testing.T) {
 	// A bound on the size of files is what fails a write as a full disk does.
 	testenv.WriteProgram(t, limited, []byte("#!/bin/sh\ntrap '' XFSZ\nulimit -f 100\nexec '"+program+"' \"$@\"\n"))
 	s.Git = func() (string, error) { return limited, nil }
-	if _, _, err := s.Make(t.Context(), main, "x", "s"); err == nil || !strings.Contains(err.Error(), "there is no room") {
-		t.Errorf("got %v", err)
+	if _, _, err = s.Make(t.Context(), main, "x", "s"); err == nil || !strings.Contains(err.Error(), "there is no room") {
+		t.Fatalf("got %v", err)
 	}
-	wantGone(t, s, &worktree.Tree{Record: worktree.Record{Main: main, Path: filepath.Join(s.Dir, "none")}})
+	wantNone(t, s, main, nil, err)
 }
 
 // TestKilled kills the process that makes or removes a worktree before its nth git, and while that

@@ -10,7 +10,7 @@ pub struct EnterPlanModeInput {}
 
 #[derive(Serialize, Schema)]
 pub struct EnterPlanModeOutput {
-    /// What has come of it.
+    /// What the call did, in a sentence.
     message: String,
 }
 
