@@ -21,7 +21,8 @@ func (o *Options) cron() *cron.Cron {
 // Prompts are the prompts that models scheduled, as they come due: those of the session and, for
 // the main agent, the durable ones of the project, which one process tells of all that run. It goes
 // on until ctx or the session ends, and needs [SessionOptions].Prompts. One comes when no turn of
-// the session runs, and observers were told ([EventCron]); the body may run one. Give the prompt to the model as a message:
+// the session runs, and observers were told ([EventCron]); the body may run one. Give the prompt to
+// the model as a message:
 //
 //	for p := range session.Prompts(ctx) {
 //		converse(session, p.Prompt)

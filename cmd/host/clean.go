@@ -30,7 +30,8 @@ func cleanCommand(a *app) *cobra.Command {
 		Long: `Clean shows what is kept on this machine, and what of it is not needed any more; with
 --yes it removes that, and closes to other users what is open to them. What somebody
 uses stays, and so do sessions with staged files that were not applied, worktrees of git
-with files or commits that are nowhere else, and what is not Toolquay's: all that is listed. It ends with 1 where something could not be removed.
+with files or commits that are nowhere else, and what is not Toolquay's: all that is
+listed. It ends with 1 where something could not be removed.
 
 ` + areasHelp() + `
 
