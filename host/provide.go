@@ -49,7 +49,7 @@ func (h *Host) Provide(provider string, p Provided) error {
 		return err
 	}
 	if h.provision.provide(provider, p.Skills) {
-		h.reloadSkills()
+		h.reloadSkills(false)
 	}
 	return nil
 }

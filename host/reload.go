@@ -29,7 +29,7 @@ import (
 func (h *Host) Reload(ctx context.Context) (plugins.Changes, error) {
 	changes, err := h.plugins.Reload(ctx)
 	if err == nil {
-		h.reloadSkills()
+		h.reloadSkills(true)
 	}
 	return changes, err
 }

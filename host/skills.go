@@ -90,11 +90,12 @@ func (p *provision) provide(provider string, list []Skill) bool {
 	return true
 }
 
-// reloadSkills has what there is now take the place of the skills that there were.
-func (h *Host) reloadSkills() {
+// reloadSkills has what there is now take the place of the skills that there were. again says that
+// no provider has changed its own.
+func (h *Host) reloadSkills(again bool) {
 	h.provision.mu.Lock()
 	defer h.provision.mu.Unlock()
-	h.plugins.SetSkills(h.skillsOf(h.plugins.Newest().Set))
+	h.plugins.SetSkills(h.skillsOf(h.plugins.Newest().Set), again)
 }
 
 // skillsOf are the skills that there are with some plugins.

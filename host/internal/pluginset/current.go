@@ -73,13 +73,15 @@ func (c *Current) SetNatives(natives *tool.Natives) error {
 }
 
 // SetSkills has other skills take the place of those there are, and tells that the tool by which
-// models load them has changed, came or went, if models are told something else of them.
-func (c *Current) SetSkills(newer *skills.Set) {
+// models load them has changed, came or went, if models are told something else of them. Skills
+// that were found again as they were may keep the place of those, so that calls under way have the
+// newest tools still.
+func (c *Current) SetSkills(newer *skills.Set, again bool) {
 	c.reloads <- struct{}{}
 	defer func() { <-c.reloads }()
 	c.mu.Lock()
 	before := c.newest
-	if c.closed != nil || before.Skills == newer {
+	if c.closed != nil || again && skills.Equal(before.Skills, newer) {
 		c.mu.Unlock()
 		return
 	}

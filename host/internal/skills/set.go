@@ -176,6 +176,27 @@ func Same(a, b *Set) bool {
 	})
 }
 
+// Equal reports whether the same was found for two sets, apart from what provided skills fetch.
+func Equal(a, b *Set) bool {
+	return slices.EqualFunc(a.All(), b.All(), sameSkill) && slices.EqualFunc(a.Problems(), b.Problems(), func(a, b Problem) bool {
+		return a.Label == b.Label && a.Dir == b.Dir && sameText(a.Err, b.Err)
+	})
+}
+
+func sameSkill(a, b *Skill) bool {
+	return a.texts() == b.texts() && a.Hidden == b.Hidden && slices.Equal(a.Tools, b.Tools) && slices.Equal(a.Faults, b.Faults) &&
+		sameText(a.Problem(), b.Problem())
+}
+
+// texts are all that a skill says of itself in one text each.
+func (s *Skill) texts() [10]string {
+	return [...]string{s.Name, s.Own, s.Label, s.Description, s.Hint, s.Path, s.Dir, s.Server, s.Prompt, s.ShadowedBy}
+}
+
+func sameText(a, b error) bool {
+	return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error())
+}
+
 func every(*Skill) bool { return true }
 
 // Listed are the skills that a model may load, of those that pass; by name.

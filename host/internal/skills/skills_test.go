@@ -382,6 +382,36 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestEqual finds skills again, after no change and after each kind of one.
+func TestEqual(t *testing.T) {
+	t.Parallel()
+	fetch := func(context.Context, string) (string, error) { return "", nil }
+	provided := []skills.Provided{{Name: "p", Fetch: fetch}}
+	dir := write(t, t.TempDir(), map[string]string{"skills/x/SKILL.md": plain, "commands/y.md": "y"})
+	before := skills.Load(user(dir), provided)
+	if !skills.Equal(before, skills.Load(user(dir), provided)) || !skills.Equal(nil, skills.Load(nil, nil)) {
+		t.Error("what was found again differs")
+	}
+	if skills.Equal(before, skills.Load(user(dir), nil)) {
+		t.Error("a provided skill went unseen")
+	}
+	for _, change := range []map[string]string{
+		{"skills/x/SKILL.md": "---\nname: x\ndescription: e\n---\nx"},
+		{"skills/x/SKILL.md": "---\nname: x\ndescription: e\ndisable-model-invocation: true\n---\nx"},
+		{"skills/x/SKILL.md": "---\nname: x\ndescription: e\nallowed-tools: Read\n---\nx"},
+		{"skills/x/SKILL.md": "---\nname: x\n---\nx"},
+		{"skills/z/SKILL.md": "---\nname: z\ndescription: d\n---\nz"},
+		{"commands/z.md": "z"},
+	} {
+		write(t, dir, change)
+		after := skills.Load(user(dir), provided)
+		if skills.Equal(before, after) {
+			t.Errorf("the change is not seen: %q", change)
+		}
+		before = after
+	}
+}
+
 // TestHidden are found, and neither listed nor loaded by models.
 func TestHidden(t *testing.T) {
 	t.Parallel()
