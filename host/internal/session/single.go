@@ -31,15 +31,15 @@ type period struct {
 	calls int // under way; the mutex of singles guards it
 }
 
-// join adds a call to those under way, or begins a period. It reports false if ctx ended
-// first. A period that has older tools than there are now takes no more calls: they wait
-// for its end.
-func (s *Session) join(ctx context.Context) (*period, bool) {
+// join adds a call of a tool to those under way, or begins a period. It reports false if ctx
+// ended first. A call of a tool that there is not in the period, or not as it is now, waits for
+// the end of the period, which takes no more calls then.
+func (s *Session) join(ctx context.Context, name string) (*period, bool) {
 	if !s.singles.entering.Take(ctx) {
 		return nil, false
 	}
 	defer s.singles.entering.Give()
-	if p := s.singles.enter(s.Host.Plugins.Newest()); p != nil {
+	if p := s.singles.enter(s.Host.Plugins.Newest(), name); p != nil {
 		return p, true
 	}
 	if !s.running.Take(ctx) {
@@ -57,16 +57,34 @@ func (s *Session) join(ctx context.Context) (*period, bool) {
 }
 
 // enter counts one more call in, if there is a period for it.
-func (s *singles) enter(newest tool.Set) *period {
+func (s *singles) enter(newest tool.Set, name string) *period {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.now
-	if p == nil || p.tools != newest {
+	if p == nil || !p.serves(newest, name) {
 		s.now = nil
 		return nil
 	}
 	p.calls++
 	return p
+}
+
+// serves reports whether a call of a tool comes to the same in the period as with the newest
+// tools, so that it need not wait for another call, which may last. What lists tools or loads
+// skills has to see the newest ones.
+func (p *period) serves(newest tool.Set, name string) bool {
+	if p.tools == newest {
+		return true
+	}
+	was, _ := p.tools.Find(name)
+	is, has := newest.Find(name)
+	return was == is && (!has || !loadsSkills(is) && !listsTools(is))
+}
+
+// listsTools reports whether a tool is the built-in one that finds tools.
+func listsTools(t tool.Tool) bool {
+	_, lists := t.Declares(abi.CapToolsList)
+	return lists && tool.BuiltIn(t)
 }
 
 // leave counts a call out. The last one ends the period.
@@ -91,7 +109,7 @@ func (p *period) leave() {
 func (s *Session) Single(ctx context.Context, use abi.ToolUse, f Feed, l Listeners) {
 	t := newTurn(ctx, s, 1, f, l)
 	t.lending(func() {
-		p, has := s.join(t.span.Ctx)
+		p, has := s.join(t.span.Ctx, use.Name)
 		if has {
 			t.period, t.tools.set, t.jobs, t.counts = p, p.tools, p.jobs, &p.counts
 			t.left = make(chan struct{})
