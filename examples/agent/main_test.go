@@ -15,6 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	host.Main()
+	testenv.Waiting()
 	os.Exit(m.Run())
 }
 
@@ -79,6 +80,8 @@ That is all.
 {"remarks":4,"report":"REPORT.md"}
 `}},
 		"worktree": {mended(), true, withWorktrees, map[string]string{"mend": `Skill mend-test: done
+may CronCreate run? * * * * *
+CronCreate * * * * *: done
 may EnterWorktree run? position
 worktree entered: worktree/position
 EnterWorktree position: done
@@ -102,8 +105,6 @@ ExitWorktree remove: denied
 may ExitWorktree run? remove
 worktree removed: worktree/try
 ExitWorktree remove: done
-may CronCreate run? * * * * *
-CronCreate * * * * *: done
 It is mended.
 due: See whether the mended test was committed.
 Bash git log -1 --format=%s worktree/position: done

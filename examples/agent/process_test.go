@@ -34,7 +34,7 @@ const questions = 9
 
 // TestAgentOfProcesses plays the script of the worktree for toolquay run --stream and for toolquay
 // mcp, as a program in any language would use them. Their clock is the real one, so the prompt may
-// take a minute.
+// take a minute, in which they do the rest.
 func TestAgentOfProcesses(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "bwrap")

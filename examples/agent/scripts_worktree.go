@@ -35,7 +35,8 @@ description: How to mend a test that fails. Load it when a test fails.
 var minutes = hosttest.NewClock(time.Now())
 
 // mended is a conversation on a real repository of git: in a worktree of its own it mends a
-// test by a skill, keeps that, discards another try, and does what it has scheduled for later.
+// test by a skill, keeps that, discards another try, and does what it scheduled at the beginning
+// for later.
 func mended() []*script {
 	use := hosttest.Use
 	bash := func(command string) hosttest.Call { return use("Bash", input{"command": command}) }
@@ -59,6 +60,8 @@ func mended() []*script {
 		model: hosttest.NewModel(
 			hosttest.Say("I see how tests are mended.",
 				use("Skill", input{"skill": "mend-test", "args": "TestPositionString"}).Succeeds("Run the test alone", "TestPositionString")),
+			hosttest.Say("In a minute I look how far this is.",
+				use("CronCreate", input{"cron": "* * * * *", "prompt": "See whether the mended test was committed.", "recurring": false}).Succeeds()),
 			hosttest.Say("I work apart from you.", use("EnterWorktree", input{"name": "position"}).Succeeds("worktree/position")),
 			hosttest.Say("I run it.", fails),
 			hosttest.Say("I mend it.",
@@ -71,8 +74,6 @@ func mended() []*script {
 			hosttest.Say("", use("Write", input{"file_path": "TRY.md", "content": "No.\n"}).Succeeds()),
 			hosttest.Say("It leads nowhere.", use("ExitWorktree", input{"action": "remove"}).Fails(abi.CodeDenied, "TRY.md")),
 			hosttest.Say("", use("ExitWorktree", input{"action": "remove", "discard_changes": true}).Succeeds()),
-			hosttest.Say("I look at it once more in a minute.",
-				use("CronCreate", input{"cron": "* * * * *", "prompt": "See whether the mended test was committed.", "recurring": false}).Succeeds()),
 			hosttest.Say("It is mended."),
 			hosttest.Say("I look.", bash("git log -1 --format=%s worktree/position").Succeeds("Mend TestPositionString")),
 			hosttest.Say("It was committed."),
