@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	host.Main()
+	testenv.Waiting()
 	os.Exit(m.Run())
 }
 
