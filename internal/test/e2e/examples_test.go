@@ -119,6 +119,7 @@ func TestExampleWrites(t *testing.T) {
 
 // TestExamples takes every example through what a user does with a plugin.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		tool, input string
 		says        []string
@@ -198,6 +199,7 @@ func (u user) change(t *testing.T, name string) {
 
 // TestPackedExample packs a plugin into one file, which is then dropped in.
 func TestPackedExample(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.install(t, "outline-go")
 	folder := filepath.Join(u.plugins, "outline-go")

@@ -9,6 +9,7 @@ import (
 // TestExamplesTell has the examples tell how much of a long file they have read, and
 // run beside others by what they say they touch.
 func TestExamplesTell(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("Ada,36,London\n", 200_000)
 	tests := map[string]struct{ tool, input string }{
 		"csvquery":   {"CsvQuery", `{"file_path":"long.csv","limit":1}`},
@@ -16,6 +17,7 @@ func TestExamplesTell(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			u := newUser(t)
 			u.install(t, name)
 			u.write(t, "long.csv", "name,age,city\n"+long)
