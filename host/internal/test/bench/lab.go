@@ -44,7 +44,7 @@ type lab struct {
 	guests *guests
 	// commands are there when a row has asked for them; see [lab.shells].
 	commands *shells
-	// small has rows that search do so in a small tree.
+	// small has rows that search do so in a small tree, and a package that is tested have no test.
 	small bool
 }
 
