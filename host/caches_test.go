@@ -128,8 +128,9 @@ func goOutside(t *testing.T, dir, home string, environ []string, args ...string)
 	return string(out)
 }
 
-// TestGoCaches has a fresh user's commands download, build and test, without a change to the
-// user's caches; what they put into theirs, nobody else runs.
+// TestGoCaches has a fresh user's commands download and build, without a change to the user's
+// caches; what they put into theirs, nobody else runs. Thoroughly, they test too, which compiles
+// half a hundred packages of the standard library.
 func TestGoCaches(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "go")
@@ -140,7 +141,10 @@ func TestGoCaches(t *testing.T) {
 	h := cachedIn(t, layers, proxy, "GOSUMDB=off", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local")
 	same := unchanged(t, h.home)
 	s := session(t, h.Host, host.SessionOptions{Cwd: dir})
-	succeeds(t, s, "go build ./... && go test ./...")
+	succeeds(t, s, "go build ./...")
+	if testenv.Thorough() {
+		succeeds(t, s, "go test ./...")
+	}
 	same()
 	succeeds(t, s, "sh ./poison.sh")
 	if got := told(t, s, "go build ./..."); !strings.Contains(got, "undefined: dep.Word") {
