@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,47 +17,61 @@ import (
 // twenty times a second takes two hundred times as much.
 func TestIdleCommandsCostNothing(t *testing.T) {
 	testenv.SkipUnlessThorough(t)
+	t.Parallel()
 	const count, settled, span, share = 50, 8 * time.Second, 4 * time.Second, 10
 	s := supervisors(t)
 	sleep := testenv.NeedTool(t, "sleep")
+	watchers := map[int]bool{}
 	for range count {
-		_, err := s.Start(t.Context(), process.Command{Path: sleep, Args: []string{"sleep", "600"}, Limits: process.Limits{Processes: 100, Memory: 1 << 30}})
+		p, err := s.Start(t.Context(), process.Command{Path: sleep, Args: []string{"sleep", "600"}, Limits: process.Limits{Processes: 100, Memory: 1 << 30}})
 		if err != nil {
 			t.Fatal(err)
 		}
+		watchers[parentOf(t, p.Pid())] = true
+	}
+	if watchers[os.Getpid()] || len(watchers) != count {
+		t.Fatalf("%d processes wait for %d commands, this one %v", len(watchers), count, watchers[os.Getpid()])
 	}
 	time.Sleep(settled)
 	testenv.InTime(t, span/share, func() time.Duration { // of the processor
-		before := childrenTime(t)
+		before := ran(t, watchers)
 		time.Sleep(span)
-		return childrenTime(t) - before
+		return ran(t, watchers) - before
 	})
 }
 
-// childrenTime is how long this process's children have had the processor.
-func childrenTime(t *testing.T) time.Duration {
+// ran is how long processes have had the processor.
+func ran(t *testing.T, processes map[int]bool) time.Duration {
 	t.Helper()
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var sum time.Duration
-	for _, e := range entries {
-		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+	for pid := range processes {
+		tasks := "/proc/" + strconv.Itoa(pid) + "/task/"
+		threads, err := os.ReadDir(tasks)
 		if err != nil {
-			continue
+			t.Fatal(err)
 		}
-		if fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]); string(fields[1]) != strconv.Itoa(os.Getpid()) {
-			continue
-		}
-		threads, _ := os.ReadDir("/proc/" + e.Name() + "/task") // it may have ended
 		for _, thread := range threads {
-			content, _ := os.ReadFile("/proc/" + e.Name() + "/task/" + thread.Name() + "/schedstat")
+			content, _ := os.ReadFile(tasks + thread.Name() + "/schedstat") // it may have ended
 			if fields := bytes.Fields(content); len(fields) > 0 {
-				ran, _ := strconv.ParseInt(string(fields[0]), 10, 64)
-				sum += time.Duration(ran)
+				nanoseconds, _ := strconv.ParseInt(string(fields[0]), 10, 64)
+				sum += time.Duration(nanoseconds)
 			}
 		}
 	}
 	return sum
+}
+
+// parentOf is the process that has started another one.
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	parent, err := strconv.Atoi(strings.Fields(rest)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parent
 }

@@ -206,21 +206,6 @@ func TestLostIsNotEnded(t *testing.T) {
 	}
 }
 
-// parentOf is the process that has started another one.
-func parentOf(t *testing.T, pid int) int {
-	t.Helper()
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	parent, err := strconv.Atoi(strings.Fields(rest)[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parent
-}
-
 // Somebody has stopped what waits: that is found out, and it ends.
 func TestWaitingIsStopped(t *testing.T) {
 	t.Parallel()
