@@ -150,7 +150,7 @@ func (c admitting) rewrite(ctx context.Context, r *gate.Rewritten) error {
 // well, but only after a person was asked.
 func (g *judging) waits(s *gate.Subject) error {
 	c := g.core
-	if _, runs := c.tool.Declares(abi.CapShellRun); !runs || !tool.BuiltIn(c.tool) || c.inBackground() {
+	if !tool.BuiltInFor(c.tool, abi.CapShellRun) || c.inBackground() {
 		return nil
 	}
 	for i := range s.Commands {

@@ -70,21 +70,15 @@ func (s *singles) enter(newest tool.Set, name string) *period {
 }
 
 // serves reports whether a call of a tool comes to the same in the period as with the newest
-// tools, so that it need not wait for another call, which may last. What lists tools or loads
-// skills has to see the newest ones.
+// tools: then it need not wait for other calls, which may last. All names of a tool lead to it
+// alone, so that rules mean the same, too. What lists tools or loads skills is to see the newest.
 func (p *period) serves(newest tool.Set, name string) bool {
 	if p.tools == newest {
 		return true
 	}
 	was, _ := p.tools.Find(name)
 	is, has := newest.Find(name)
-	return was == is && (!has || !loadsSkills(is) && !listsTools(is))
-}
-
-// listsTools reports whether a tool is the built-in one that finds tools.
-func listsTools(t tool.Tool) bool {
-	_, lists := t.Declares(abi.CapToolsList)
-	return lists && tool.BuiltIn(t)
+	return was == is && (!has || !loadsSkills(is) && !tool.BuiltInFor(is, abi.CapToolsList))
 }
 
 // leave counts a call out. The last one ends the period.

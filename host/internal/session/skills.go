@@ -22,10 +22,7 @@ const (
 )
 
 // loadsSkills reports whether a tool is the built-in one that loads skills.
-func loadsSkills(t tool.Tool) bool {
-	_, loads := t.Declares(abi.CapSessionSkill)
-	return loads && tool.BuiltIn(t)
-}
+func loadsSkills(t tool.Tool) bool { return tool.BuiltInFor(t, abi.CapSessionSkill) }
 
 // mayLoad returns a function that reports whether no rule keeps a skill from the model, whichever
 // tool loads it.

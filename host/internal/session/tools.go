@@ -170,8 +170,7 @@ func (s *Tools) refusesWorktrees(t tool.Tool) error {
 // wanted reports whether whoever began the session asked for a tool, so that it is offered
 // whatever else is.
 func (s *Tools) wanted(t tool.Tool) bool {
-	_, hands := t.Declares(abi.CapSessionOutput)
-	return hands && s.Output != nil && tool.BuiltIn(t)
+	return s.Output != nil && tool.BuiltInFor(t, abi.CapSessionOutput)
 }
 
 // shaped is a tool as the session has it.
@@ -213,9 +212,8 @@ func (s *Tools) refusesPowerShell(t tool.Tool) error {
 // refusesTasks says why a built-in tool for background tasks is not offered where no more
 // of them begin, or returns nil: the tasks that the session had can be read.
 func (s *Tools) refusesTasks(t tool.Tool) error {
-	_, reads := t.Declares(abi.CapTaskOutput)
-	_, stops := t.Declares(abi.CapTaskStop)
-	if !tool.BuiltIn(t) || !reads && !stops || s.Backgrounds() {
+	reads := tool.BuiltInFor(t, abi.CapTaskOutput)
+	if !reads && !tool.BuiltInFor(t, abi.CapTaskStop) || s.Backgrounds() {
 		return nil
 	}
 	if had := s.storage.Tasks(); reads && had != nil && len(had.List()) > 0 {
@@ -231,7 +229,7 @@ func (s *Tools) refusesLists(t tool.Tool) error {
 	if s.host.Todos {
 		kind, instead = abi.CapSessionTask, "TodoWrite"
 	}
-	if _, of := t.Declares(kind); !of || !tool.BuiltIn(t) {
+	if !tool.BuiltInFor(t, kind) {
 		return nil
 	}
 	return abi.Errorf(abi.CodeDisabled, "work is kept with %s here (the setting tasks.kind)", instead)

@@ -96,3 +96,9 @@ func BuiltIn(t Tool) bool {
 	source := t.Source()
 	return source.Trusted && source.Plugin != ""
 }
+
+// BuiltInFor reports whether a tool comes with the host and may ask for a capability.
+func BuiltInFor(t Tool, capability string) bool {
+	_, declared := t.Declares(capability)
+	return declared && BuiltIn(t)
+}
