@@ -10,11 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
-	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -182,72 +180,6 @@ func TestReloadLeavesTheRulesOfATurn(t *testing.T) {
 	}
 	if r := callOnce(t.Context(), t, s, "Newer"); r.Error == nil || r.Error.Code != abi.CodeDenied {
 		t.Errorf("the next turn: got %q, %v; want it denied", r.Text(), r.Error)
-	}
-}
-
-// A call that lasts keeps the others from running neither when skills are looked for again nor when
-// other tools change. A tool that has changed waits, so that what was judged is what runs.
-func TestReloadBesideACallThatLasts(t *testing.T) {
-	t.Parallel()
-	const safe = "read_only = \"true\"\nconcurrency_safe = \"true\"\n"
-	dir := t.TempDir()
-	putPlugin(t, dir, "Show", "ok", safe)
-	began, end := make(chan struct{}), make(chan struct{})
-	last := host.NewTool(abi.Tool{Name: "Last", InputSchema: `{"type":"object"}`, ReadOnly: abi.TraitTrue, ConcurrencySafe: abi.TraitTrue}, func(context.Context, struct{}) (string, error) {
-		close(began)
-		<-end
-		return "lasted", nil
-	})
-	other := host.NewTool(abi.Tool{Name: "Other", InputSchema: `{"type":"object"}`, ReadOnly: abi.TraitTrue, ConcurrencySafe: abi.TraitTrue}, func(context.Context, struct{}) (string, error) {
-		return "other", nil
-	})
-	h, s := reloadable(t, dir, func(o *host.Options) { o.Tools = []host.NativeTool{last, other} })
-	call := func(name string) <-chan string {
-		done := make(chan string, 1)
-		go func() {
-			for e := range s.Call(t.Context(), abi.ToolUse{ID: name, Name: name, Input: json.RawMessage("{}")}) {
-				if e.Kind == host.EventResult {
-					done <- e.Result.Text()
-				}
-			}
-		}()
-		return done
-	}
-	results := func(name, want string) {
-		t.Helper()
-		select {
-		case got := <-call(name):
-			if got != want {
-				t.Errorf("%s: got %q, want %q", name, got, want)
-			}
-		case <-time.After(testenv.Patience):
-			t.Fatalf("%s waits for another call", name)
-		}
-	}
-	lasts := call("Last")
-	<-began
-	if _, err := h.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	results("Show", "ok")
-	putPlugin(t, dir, "Show", "counter", safe)
-	if _, err := h.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	results("Other", "other")
-	shows := call("Show")
-	select {
-	case got := <-shows:
-		close(end)
-		t.Fatalf("the changed tool ran beside a call of the older tools: %q", got)
-	case <-time.After(100 * time.Millisecond):
-	}
-	close(end)
-	if got := <-lasts; got != "lasted" {
-		t.Errorf("the call that lasts: %q", got)
-	}
-	if got := <-shows; got != "1" {
-		t.Errorf("the changed tool: %q", got)
 	}
 }
 

@@ -45,7 +45,8 @@ func (st *Stream) run(uses []abi.ToolUse, yield func(Event) bool) {
 // once, such as the clients of a server. Calls that overlap are ordered as those of a message
 // are, but each is a turn of its own: it ends with its ctx, its result leaves as soon as there
 // is one, and the failure of one ends no other. Turns wait until no such call runs, and
-// these wait for a turn.
+// these wait for a turn. Where tools have changed since the calls under way began, a call of one
+// that has waits for these, and so does one that lists tools or loads skills.
 func (s *Session) Call(ctx context.Context, use abi.ToolUse) iter.Seq[Event] {
 	if s.core.Runs(ctx) {
 		return s.Run(ctx, []abi.ToolUse{use})

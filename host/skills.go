@@ -91,7 +91,7 @@ func (p *provision) provide(provider string, list []Skill) bool {
 }
 
 // reloadSkills has what there is now take the place of the skills that there were. again says that
-// no provider has changed its own.
+// they are only looked for again, and no provider has changed its own.
 func (h *Host) reloadSkills(again bool) {
 	h.provision.mu.Lock()
 	defer h.provision.mu.Unlock()

@@ -73,9 +73,9 @@ func (c *Current) SetNatives(natives *tool.Natives) error {
 }
 
 // SetSkills has other skills take the place of those there are, and tells that the tool by which
-// models load them has changed, came or went, if models are told something else of them. Skills
-// that were found again as they were may keep the place of those, so that calls under way have the
-// newest tools still.
+// models load them has changed, came or went, if models are told something else of them. again says
+// that they were only looked for again: where the same was found, those there are stay, and calls
+// under way still have the newest tools.
 func (c *Current) SetSkills(newer *skills.Set, again bool) {
 	c.reloads <- struct{}{}
 	defer func() { <-c.reloads }()
