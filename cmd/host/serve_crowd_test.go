@@ -114,16 +114,16 @@ func usageNow(t *testing.T) usage {
 	return usage{runtime.NumGoroutine(), len(files), m.HeapAlloc}
 }
 
-// ready is how many goroutines and descriptors at most the processes take that the host keeps ready for
-// the next commands: far fewer than the clients would leave. They go after a minute, and that they do
-// is waited for once, where tests are thorough.
+// ready bounds the goroutines, and the descriptors, of the processes that the host keeps ready for the
+// next commands. The clients would leave far more. The processes end after a minute, which is waited for
+// once, where tests are thorough.
 const ready = 25
 
-// settled waits until no more is used than before, but for so many goroutines and descriptors, and
-// returns what is.
-func settled(t *testing.T, before usage, more int) usage {
+// settled waits until the process has at most extra goroutines and extra descriptors more than before,
+// and returns what it uses then.
+func settled(t *testing.T, before usage, extra int) usage {
 	t.Helper()
-	limit := usage{goroutines: before.goroutines + more, files: before.files + more}
+	limit := usage{goroutines: before.goroutines + extra, files: before.files + extra}
 	now := usageNow(t)
 	for end := time.Now().Add(3 * testenv.Patience); now.goroutines > limit.goroutines || now.files > limit.files; now = usageNow(t) {
 		if time.Now().After(end) {

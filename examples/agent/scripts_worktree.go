@@ -35,8 +35,8 @@ description: How to mend a test that fails. Load it when a test fails.
 var minutes = hosttest.NewClock(time.Now())
 
 // mended is a conversation on a real repository of git: in a worktree of its own it mends a
-// test by a skill, keeps that, discards another try, and does what it scheduled at the beginning
-// for later.
+// test by a skill, keeps that, and discards another try. At the beginning it schedules a prompt,
+// which it works on at the end.
 func mended() []*script {
 	use := hosttest.Use
 	bash := func(command string) hosttest.Call { return use("Bash", input{"command": command}) }
@@ -60,7 +60,7 @@ func mended() []*script {
 		model: hosttest.NewModel(
 			hosttest.Say("I see how tests are mended.",
 				use("Skill", input{"skill": "mend-test", "args": "TestPositionString"}).Succeeds("Run the test alone", "TestPositionString")),
-			hosttest.Say("In a minute I look how far this is.",
+			hosttest.Say("In a minute I will see how far I have come.",
 				use("CronCreate", input{"cron": "* * * * *", "prompt": "See whether the mended test was committed.", "recurring": false}).Succeeds()),
 			hosttest.Say("I work apart from you.", use("EnterWorktree", input{"name": "position"}).Succeeds("worktree/position")),
 			hosttest.Say("I run it.", fails),

@@ -61,9 +61,9 @@ var built sync.Map
 
 // GoGuest is the guest that a package of a Go module of this repository becomes
 // with the Go of this machine; dir is the module's directory, pkg the package's in it. It is built once for
-// all packages, and again after a change: go build finds that out, once in a process. It has no
-// path of this machine in it, like what the build.sh of a plugin makes, and so shares the compiled
-// standard library with that.
+// all packages, and again after a change: go build finds that out, once in a process. Like
+// what the build.sh of a plugin makes it has no path of this machine in it, and the standard library
+// is compiled once for both.
 func GoGuest(tb testing.TB, dir, pkg string) []byte {
 	tb.Helper()
 	path, unlock := goBuild(tb, dir, pkg, ".wasm", []string{"-buildmode=c-shared", "-trimpath"}, "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")

@@ -29,8 +29,11 @@ func TestIdleCommandsCostNothing(t *testing.T) {
 		}
 		watchers[parentOf(t, p.Pid())] = true
 	}
-	if watchers[os.Getpid()] || len(watchers) != count {
-		t.Fatalf("%d processes wait for %d commands, this one %v", len(watchers), count, watchers[os.Getpid()])
+	if watchers[os.Getpid()] {
+		t.Fatal("a command has no supervisor")
+	}
+	if len(watchers) != count {
+		t.Fatalf("%d commands have %d supervisors, want one each", count, len(watchers))
 	}
 	time.Sleep(settled)
 	testenv.InTime(t, span/share, func() time.Duration { // of the processor

@@ -59,8 +59,8 @@ const (
 	goFiles = 200
 )
 
-// tests makes the package that is tested before what is measured. In a small lab it has no test,
-// and is only compiled: its cache is empty, and a test takes the standard library.
+// tests makes the package that is tested before what is measured. In a small lab, whose cache is empty,
+// it has no test and is only compiled: for a test much of the standard library would be compiled, too.
 func tests(run func(*testing.B, *lab)) func(*testing.B, *lab) {
 	return func(b *testing.B, l *lab) {
 		dir := filepath.Join(l.shells(b).work, "tested")

@@ -247,8 +247,8 @@ func newReader(t *testing.T, origin, command, start string) *reader {
 	r.env = append([]string{"CARGO_HOME=" + filepath.Join(own, ".cargo"), "RUSTUP_HOME=" + filepath.Join(own, ".rustup")}, r.env...)
 	r.env = append(
 		r.env, "HOME="+home, "GOCACHE="+cache[0], "GOMODCACHE="+cache[1],
-		// One page says to build without C, so that its reader has none: all is built once, and of
-		// that the other tests have built most.
+		// One page says to build without C. All pages do, so that everything is built once; the other
+		// tests have built most of it.
 		"CGO_ENABLED=0",
 		"TERM=dumb", "NO_COLOR=1", "LANG=C.UTF-8",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url."+origin+".insteadOf", "GIT_CONFIG_VALUE_0="+address,
