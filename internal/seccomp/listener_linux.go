@@ -1,0 +1,198 @@
+//go:build amd64 || arm64
+
+package seccomp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Notify has a call wait until the filter's listener has answered; see [Listener]. Where several
+// filters speak of a call, one that refuses it counts before.
+const Notify = unix.SECCOMP_RET_USER_NOTIF
+
+// Flags of the system call that installs a filter, with which it returns a listener. With the second,
+// which Linux has since 5.19, a call that waits is disturbed by no signal but one that ends its process.
+const (
+	WithListener = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+	Undisturbed  = unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+)
+
+// Call is a system call that waits.
+type Call struct {
+	ID uint64
+	// Thread is the one that made it, by its number here.
+	Thread int
+	Number uintptr
+	Args   [6]uint64
+}
+
+// Listener hears the calls of a filter that has [Notify], and lets them go on. Calls are held up as long
+// as it is open and does not answer; when it is closed they fail with ENOSYS. It is for one goroutine, but
+// Close may be called by others.
+type Listener struct {
+	fd   int
+	stop int // an eventfd
+	done chan struct{}
+	// mu guards stop, which is closed once over is set.
+	mu   sync.Mutex
+	over bool
+	// notice and answer are the kernel's struct seccomp_notif and struct seccomp_notif_resp.
+	notice noticed
+	answer answered
+}
+
+type noticed struct {
+	id            uint64
+	thread, flags uint32
+	number, arch  uint32
+	instruction   uint64
+	args          [6]uint64
+}
+
+type answered struct {
+	id    uint64
+	value int64
+	errno int32
+	flags uint32
+}
+
+// ErrOver is that no process is left that the filter binds, or that the listener was closed.
+var ErrOver = errors.New("nothing is left to listen to")
+
+// Listen takes a listener over, which is closed if that fails.
+func Listen(f *os.File) (*Listener, error) {
+	defer f.Close() // a copy is used
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, os.NewSyscallError("eventfd2", err)
+	}
+	// Who waits sleeps until the answer: whoever answers may have its processor. Linux before 6.6 says no.
+	_, _, _ = unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	return &Listener{fd: fd, stop: stop, done: make(chan struct{})}, nil
+}
+
+// Serve calls do for each call, which goes on when that returns, until nothing is left to listen to, and
+// closes the listener. It is to be called once.
+func (l *Listener) Serve(do func(Call)) error {
+	defer close(l.done)
+	defer l.give()
+	for {
+		c, err := l.next()
+		if errors.Is(err, ErrOver) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		do(c)
+		if err := l.goOn(c); err != nil {
+			return err
+		}
+	}
+}
+
+// give gives the descriptors up.
+func (l *Listener) give() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	_, _ = unix.Close(l.fd), unix.Close(l.stop)
+}
+
+// Close ends [Listener.Serve], which must have been called, and waits for it.
+func (l *Listener) Close() error {
+	err := l.wake()
+	<-l.done
+	return err
+}
+
+func (l *Listener) wake() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return nil
+	}
+	_, err := unix.Write(l.stop, binary.NativeEndian.AppendUint64(nil, 1))
+	return os.NewSyscallError("write", err)
+}
+
+// next waits for a call.
+func (l *Listener) next() (Call, error) {
+	for {
+		list := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.stop), Events: unix.POLLIN}}
+		_, err := unix.Poll(list, -1)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return Call{}, os.NewSyscallError("poll", err)
+		case list[1].Revents != 0:
+			return Call{}, ErrOver
+		case list[0].Revents&unix.POLLIN == 0:
+			return Call{}, ErrOver
+		}
+		// A call was there, and nobody else takes any, so that this does not wait.
+		l.notice = noticed{}
+		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&l.notice)))
+		runtime.KeepAlive(l)
+		switch errno {
+		case 0:
+			return Call{l.notice.id, int(l.notice.thread), uintptr(l.notice.number), l.notice.args}, nil
+		case unix.EINTR, unix.ENOENT: // its thread ended, or a signal came first
+		default:
+			return Call{}, fmt.Errorf("hearing of a system call: %w", errno)
+		}
+	}
+}
+
+// goOn lets a call go on. One whose thread has ended is none any more.
+func (l *Listener) goOn(c Call) error {
+	for {
+		l.answer = answered{id: c.ID, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&l.answer)))
+		runtime.KeepAlive(l)
+		switch errno {
+		case 0, unix.ENOENT:
+			return nil
+		case unix.EINTR:
+		default:
+			return fmt.Errorf("letting a system call go on: %w", errno)
+		}
+	}
+}
+
+// Waits reports whether a call waits still, so that what was read of its thread was that thread's.
+func (l *Listener) Waits(c Call) bool {
+	id := c.ID
+	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
+	return errno == 0
+}
+
+// ListenerFlags are the flags with which this kernel installs a filter that has a listener; 0 is that
+// it has none.
+func ListenerFlags() uintptr {
+	known := func(flags uintptr) bool { // where they are, the kernel looks for the filter, and there is none
+		_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, 0)
+		return errno == unix.EFAULT
+	}
+	switch {
+	case known(WithListener | Undisturbed):
+		return WithListener | Undisturbed
+	case known(WithListener):
+		return WithListener
+	}
+	return 0
+}
