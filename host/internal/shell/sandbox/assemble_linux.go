@@ -62,6 +62,9 @@ func assemble(spec Spec, l *layout, n *Namespace) (p *calls.Program, table calls
 	}
 	opened := a.tables(a.self())
 	a.check(l) // what changes from now on, the tables tell
+	if len(spec.Touches) > 0 {
+		opened = append(opened, a.telling()...)
+	}
 	a.Send(a.Hold(nil), opened)
 	a.giveUp(confinement(spec.UnixSockets, spec.ReadOnly))
 	a.Below()
@@ -403,10 +406,15 @@ func (a *assembly) giveUp(filter seccomp.Program) {
 
 // filter installs a filter of calls, for good: programs give no privileges from then on.
 func (a *assembly) filter(filter seccomp.Program) {
+	a.install("installing the filter of calls", filter, 0)
+}
+
+// install is filter, with flags, and returns what the call does.
+func (a *assembly) install(what string, filter seccomp.Program, flags uintptr) calls.Arg {
 	a.Call("taking no new privileges", unix.SYS_PRCTL, calls.Int(unix.PR_SET_NO_NEW_PRIVS), calls.Int(1), calls.Int(0), calls.Int(0), calls.Int(0))
 	program := a.Bytes(binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint64(nil, uint64(len(filter))), 0))
 	a.Point(program, 8, a.Bytes(filter.Bytes()))
-	a.Call("installing the filter of calls", unix.SYS_SECCOMP, calls.Int(unix.SECCOMP_SET_MODE_FILTER), calls.Int(0), program)
+	return a.Call(what, unix.SYS_SECCOMP, calls.Int(unix.SECCOMP_SET_MODE_FILTER), calls.Int(flags), program)
 }
 
 func isDir(path string) bool {

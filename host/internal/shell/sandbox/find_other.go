@@ -42,6 +42,9 @@ func (*Sandbox) Confines() bool { return false }
 // Copies reports false; see [Spec].Copies.
 func (*Sandbox) Copies() bool { return false }
 
+// Tells reports false; see [Wrapped.Tell].
+func (*Sandbox) Tells() bool { return false }
+
 // Exec fails with [ErrNone].
 func Exec([]string, []string) error { return ErrNone }
 

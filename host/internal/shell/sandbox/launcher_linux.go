@@ -24,12 +24,14 @@ type launcher struct {
 	// common is the namespace of commands whose specification names none.
 	common *Namespace
 	waits  atomic.Int32 // how many processes wait for commands
+	// tells says that commands can tell what they are about to change.
+	tells bool
 }
 
 // newLauncher tries to make a sandbox, first with a user namespace, then, as root, without.
 func newLauncher(ctx context.Context, o Options) (*launcher, error) {
 	o.links = true
-	l := &launcher{options: o}
+	l := &launcher{options: o, tells: listening() != 0}
 	err := l.try(ctx, true)
 	if err != nil && (os.Geteuid() != 0 || l.try(ctx, false) != nil) {
 		return nil, err
@@ -37,7 +39,8 @@ func newLauncher(ctx context.Context, o Options) (*launcher, error) {
 	return l, nil
 }
 
-// try makes a common namespace and runs a command that does nothing.
+// try makes a common namespace and runs a command that does nothing, also where it cannot tell that: a
+// filter around this program may have a listener already.
 func (l *launcher) try(ctx context.Context, users bool) (err error) {
 	if l.common, err = newNamespace(ctx, l.options.Supervisors, users); err != nil {
 		return err
@@ -47,7 +50,17 @@ func (l *launcher) try(ctx context.Context, users bool) (err error) {
 			err = errors.Join(err, l.common.Close())
 		}
 	}()
-	w, err := l.wrap(ctx, Spec{Cwd: "/"}, []string{"true"})
+	err = l.tryTrue(ctx)
+	if err != nil && l.tells {
+		l.tells = false
+		err = l.tryTrue(ctx)
+	}
+	return err
+}
+
+// tryTrue runs a command that does nothing.
+func (l *launcher) tryTrue(ctx context.Context) error {
+	w, err := l.wrap(ctx, Spec{Cwd: "/", Touches: []string{"/nowhere"}}, []string{"true"})
 	if err != nil {
 		return err
 	}
@@ -65,6 +78,9 @@ func (l *launcher) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped
 	if n == nil {
 		n = l.common
 	}
+	if !l.tells || spec.ReadOnly {
+		spec.Touches = nil
+	}
 	share, mounts, next, err := l.prepared(ctx, n, spec)
 	if err != nil {
 		return nil, err
@@ -74,7 +90,7 @@ func (l *launcher) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped
 	if next != nil {
 		w.In, o = next.process, next.overseer
 		w.done = append(w.done, stopper{w.In})
-	} else if o, err = newOverseer(l, n, share.layout); err != nil {
+	} else if o, err = newOverseer(l, n, share); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	w.Program, w.gate, w.done = share.of(mounts, o.theirs), o, append(w.done, o)

@@ -25,20 +25,21 @@ type overseer struct {
 	own, theirs *os.File
 	// inside is the sandbox's namespace of mounts, from the release on.
 	inside *os.File
+	teller teller
 
 	// mending is held while something is mounted again, and over says that nothing is any more.
 	mending sync.Mutex
 	over    bool
 }
 
-func newOverseer(l *launcher, n *Namespace, laid *layout) (*overseer, error) {
+func newOverseer(l *launcher, n *Namespace, s *shared) (*overseer, error) {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
 	o := &overseer{
-		guard:    newGuard(laid, l.options.State, &l.live, func(*entry) bool { return false }),
-		launcher: l, namespace: n, layout: laid,
+		guard:    newGuard(s.layout, l.options.State, &l.live, func(*entry) bool { return false }),
+		launcher: l, namespace: n, layout: s.layout, teller: teller{places: s.touches},
 		own: os.NewFile(uintptr(ends[0]), "sandbox"), theirs: os.NewFile(uintptr(ends[1]), "sandbox"),
 	}
 	o.mend = o.again
@@ -55,7 +56,7 @@ func (o *overseer) Close() error {
 	if o.inside == nil && o.take() != nil { // no command ran
 		err = o.namespace.templates.forget(o.layout)
 	}
-	err = errors.Join(err, o.guard.close(), o.own.Close(), o.theirs.Close())
+	err = errors.Join(err, o.teller.close(), o.guard.close(), o.own.Close(), o.theirs.Close())
 	if o.inside != nil {
 		err = errors.Join(err, o.checked.Close())
 		go func() { _ = o.inside.Close() }() // the kernel takes the mounts apart then, and nobody waits for that
@@ -85,11 +86,13 @@ func (o *overseer) receive() error {
 	if o.inside != nil {
 		return nil
 	}
-	files, err := receive(int(o.own.Fd()), 3)
+	const mounts = 3
+	files, err := receive(int(o.own.Fd()), mounts+o.teller.handed())
 	if err != nil {
 		return fmt.Errorf("%w: it did not tell its mounts: %w", ErrUnmade, err)
 	}
 	o.checked, o.table, o.inside = files[0], files[1], files[2]
+	o.teller.take(files[mounts:])
 	return nil
 }
 

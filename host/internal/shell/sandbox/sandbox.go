@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolquay/toolquay/host/internal/shell/calls"
 	"github.com/toolquay/toolquay/host/internal/shell/process"
+	"github.com/toolquay/toolquay/host/internal/shell/touches"
 )
 
 // Mode is the setting that says when commands are run in a sandbox.
@@ -84,6 +85,10 @@ type Spec struct {
 	Namespace *Namespace
 	// Limits bound the command: what waits for it has them already.
 	Limits process.Limits
+	// Touches are the folders, with all that is below, of whose files the command is to tell before it
+	// changes them: then [Wrapped.Tell] must be called, where [Sandbox.Tells]. A command that is
+	// ReadOnly tells nothing.
+	Touches []string
 	// FirstFile is the descriptor that the first of [Wrapped.Files] is going to have; 0
 	// stands for 3.
 	FirstFile int
@@ -197,6 +202,15 @@ func (w *Wrapped) Watch(ctx context.Context, lost func(Loss)) error {
 	return w.gate.watch(ctx, cmp.Or(w.LookEvery, movesTold), lost)
 }
 
+// Tell tells a handler what the command is about to change below [Spec].Touches, until nothing of it is left
+// or w is closed. It is called right after the release: a command that changes something waits for it.
+func (w *Wrapped) Tell(h touches.Handler) error {
+	if t, ok := w.gate.(interface{ tell(h touches.Handler) error }); ok {
+		return t.tell(h)
+	}
+	return nil
+}
+
 // Changed returns what was undone, complete when w is closed, and which hidden and protected paths
 // programs outside replaced, moved or removed, so that the command could have opened what lies
 // there now: for a moment, or, with bubblewrap and protected ones, since.
@@ -302,7 +316,7 @@ func Choose(mode Mode, r Report) (use bool, warning string, err error) {
 
 // valid tells faults that need no look at the machine.
 func (s Spec) valid() error {
-	lists := [][]string{s.Writable, s.Visible, s.Hidden, s.Protected, {s.Cwd}}
+	lists := [][]string{s.Writable, s.Visible, s.Hidden, s.Protected, s.Touches, {s.Cwd}}
 	if s.Temp != "" {
 		lists = append(lists, []string{s.Temp})
 	}

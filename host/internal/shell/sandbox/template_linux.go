@@ -50,6 +50,8 @@ type shared struct {
 	// where the kernel lists these.
 	program *calls.Program
 	table   calls.Arg
+	// touches are where a command tells what it is about to change.
+	touches []string
 }
 
 // of is the program of one command.
@@ -233,7 +235,7 @@ func sameSandbox(spec Spec) Spec {
 
 // own is a specification whose lists are nobody else's, who might change them.
 func own(spec Spec) Spec {
-	for _, list := range []*[]string{&spec.Writable, &spec.Visible, &spec.Hidden, &spec.Protected} {
+	for _, list := range []*[]string{&spec.Writable, &spec.Visible, &spec.Hidden, &spec.Protected, &spec.Touches} {
 		*list = slices.Clone(*list)
 	}
 	spec.Copies, spec.Bind = slices.Clone(spec.Copies), slices.Clone(spec.Bind)
@@ -287,7 +289,7 @@ func (l *launcher) newTemplate(ctx context.Context, n *Namespace, spec Spec) (*t
 		return nil, closing(host, Judge(err))
 	}
 	program, table := assemble(spec, laid, n)
-	t := &template{spec: own(spec), shared: shared{laid, program, table}, table: files[0], mounts: files[1], host: host}
+	t := &template{spec: own(spec), shared: shared{laid, program, table, slices.Clone(spec.Touches)}, table: files[0], mounts: files[1], host: host}
 	if err := t.verify(); err != nil {
 		return nil, errors.Join(err, t.close())
 	}

@@ -128,7 +128,7 @@ func (l *launcher) wait(ctx context.Context, n *Namespace, s *shared, mounts *os
 	if l.waits.Add(1) > maxWaiting {
 		return nil
 	}
-	o, err := newOverseer(l, n, s.layout)
+	o, err := newOverseer(l, n, s)
 	if err != nil {
 		return nil
 	}

@@ -1,0 +1,226 @@
+//go:build amd64 || arm64
+
+package touches
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// maxPath is how long a path can be for the kernel, with its end.
+	maxPath = 4096
+	// maxLinks is how many links the kernel follows.
+	maxLinks = 40
+	// remembered is how many directories are, and trusted how long they are believed to be where they
+	// were: what the command itself moves is heard of.
+	remembered, trusted = 4096, 100 * time.Millisecond
+)
+
+// paths finds what threads name, as the kernel does it for them. It is for one goroutine.
+type paths struct {
+	root   *os.File
+	rootFD int
+	// dirs are directories as they were named, with their real paths, found since the time begun.
+	dirs  map[string]string
+	begun time.Time
+	page  int
+	// unread says that memory is read the slow way.
+	unread bool
+	buf    [maxPath]byte
+}
+
+func newPaths(root *os.File) paths {
+	return paths{root: root, rootFD: int(root.Fd()), dirs: make(map[string]string), page: os.Getpagesize()}
+}
+
+// fresh forgets what was found long ago.
+func (p *paths) fresh(now time.Time) {
+	if len(p.dirs) == 0 {
+		p.begun = now
+	}
+	if now.Sub(p.begun) > trusted || len(p.dirs) >= remembered {
+		p.forget()
+	}
+}
+
+func (p *paths) forget() { clear(p.dirs) }
+
+// find is the real path of a file; empty is one that is not there and cannot be made, or is no file of a
+// file system.
+func (p *paths) find(thread, dir int, path string, follow bool) (string, error) {
+	for range maxLinks {
+		if n, ok := descriptorOf(path); ok && follow {
+			return p.descriptor(thread, n), nil
+		}
+		full := path
+		if !strings.HasPrefix(path, "/") {
+			base := p.descriptor(thread, dir)
+			if base == "" {
+				return "", nil
+			}
+			full = base + "/" + path
+		}
+		above, name := split(full)
+		if name == "" || name == "." || name == ".." {
+			return p.dir(full)
+		}
+		lies, err := p.dir(above)
+		if err != nil || lies == "" {
+			return "", err
+		}
+		found := strings.TrimSuffix(lies, "/") + "/" + name
+		if !follow {
+			return found, nil
+		}
+		target := p.link(found)
+		if target == "" {
+			return found, nil
+		}
+		if path = target; !strings.HasPrefix(target, "/") {
+			path = lies + "/" + target
+		}
+	}
+	return "", nil
+}
+
+// split cuts the last name off a path, which slashes may follow.
+func split(path string) (above, name string) {
+	path = strings.TrimRight(path, "/")
+	at := strings.LastIndexByte(path, '/')
+	return path[:max(at, 0)], path[at+1:]
+}
+
+// descriptorOf is the descriptor that a path stands for.
+func descriptorOf(path string) (int, bool) {
+	for _, lead := range []string{"/proc/self/fd/", "/dev/fd/", "/proc/thread-self/fd/"} {
+		if digits, ok := strings.CutPrefix(path, lead); ok {
+			n, err := strconv.Atoi(digits)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// descriptor is the real path of what a thread has open, or of its working directory; empty is none.
+func (p *paths) descriptor(thread, n int) string {
+	name := "/proc/" + strconv.Itoa(thread) + "/cwd"
+	if n != unix.AT_FDCWD {
+		name = "/proc/" + strconv.Itoa(thread) + "/fd/" + strconv.Itoa(n)
+	}
+	var buf [maxPath]byte
+	length, err := unix.Readlink(name, buf[:])
+	if err != nil || length == 0 || buf[0] != '/' {
+		return ""
+	}
+	return string(buf[:length])
+}
+
+// dir is the real path of a directory that is named by a path from the root on; empty is none.
+func (p *paths) dir(path string) (string, error) {
+	if lies, ok := p.dirs[path]; ok {
+		return lies, nil
+	}
+	name := path
+	if name == "" {
+		name = "/"
+	}
+	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT}
+	const attempts = 8 // something is renamed just now
+	for range attempts {
+		fd, err := unix.Openat2(p.rootFD, name, how)
+		switch {
+		case err == unix.EINTR, err == unix.EAGAIN:
+			continue
+		case err == unix.ENOENT, err == unix.ENOTDIR, err == unix.ELOOP, err == unix.EACCES:
+			return "", nil // the call fails too
+		case err != nil:
+			return "", fmt.Errorf("finding a directory of a command: %w", err)
+		}
+		var buf [maxPath]byte
+		length, err := unix.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf[:])
+		_ = unix.Close(fd)
+		if err != nil || length == len(buf) {
+			return "", fmt.Errorf("finding a directory of a command: %w", errors.Join(err, unix.ENAMETOOLONG))
+		}
+		lies := string(buf[:length])
+		p.dirs[path] = lies
+		return lies, nil
+	}
+	return "", fmt.Errorf("finding a directory of a command: %w", unix.EAGAIN)
+}
+
+// link is the text of a link, or empty.
+func (p *paths) link(path string) string {
+	var buf [maxPath]byte
+	length, err := unix.Readlinkat(p.rootFD, strings.TrimPrefix(path, "/"), buf[:])
+	if err != nil {
+		return ""
+	}
+	return string(buf[:length])
+}
+
+// there reports whether something lies at a real path.
+func (p *paths) there(path string) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(p.rootFD, strings.TrimPrefix(path, "/"), &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+}
+
+// text reads a path from a thread's memory.
+func (p *paths) text(thread int, at uint64) (string, error) {
+	for n := 0; n < len(p.buf); {
+		address := at + uint64(n)
+		part := p.buf[n:min(len(p.buf), n+p.page-int(address%uint64(p.page)))]
+		got, err := p.read(thread, address, part)
+		if err != nil {
+			return "", err
+		}
+		if end := bytes.IndexByte(part[:got], 0); end >= 0 {
+			return string(p.buf[:n+end]), nil
+		}
+		n += got
+	}
+	return "", unix.ENAMETOOLONG
+}
+
+// number reads a number of 64 bits from a thread's memory.
+func (p *paths) number(thread int, at uint64) (n uint64, err error) {
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&n)), unsafe.Sizeof(n))
+	if _, err := p.read(thread, at, b); err != nil && !errors.Is(err, unix.EFAULT) && !errors.Is(err, unix.ESRCH) {
+		return 0, fmt.Errorf("the memory of a process cannot be read: %w", err)
+	}
+	return n, nil
+}
+
+// read reads from a thread's memory.
+func (p *paths) read(thread int, at uint64, into []byte) (int, error) {
+	if !p.unread {
+		local := []unix.Iovec{{Base: &into[0], Len: uint64(len(into))}}
+		n, err := unix.ProcessVMReadv(thread, local, []unix.RemoteIovec{{Base: uintptr(at), Len: len(into)}}, 0)
+		if err == nil || !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.ENOSYS) {
+			return n, err
+		}
+		p.unread = true // a filter of a container perhaps
+	}
+	f, err := os.Open("/proc/" + strconv.Itoa(thread) + "/mem")
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	n, err := f.ReadAt(into, int64(at)) //nolint:gosec // addresses of programs are below
+	if n > 0 {
+		return n, nil
+	}
+	if errors.Is(err, unix.EIO) {
+		err = unix.EFAULT
+	}
+	return 0, err
+}
