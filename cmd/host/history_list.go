@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -52,7 +51,7 @@ func listHistory(ctx context.Context, a *app, p *past, sel host.HistorySelection
 	for i := range changes {
 		c := &changes[i]
 		rows = append(rows, []string{
-			c.ID, c.Time.Local().Format(time.DateTime), writtenBy(c), c.Call, p.name(c.Path), sizes(c), fateOf(c),
+			c.ID, c.Time.Local().Format(time.DateTime), writtenBy(c), c.Call, p.name(c.Path), becomes(c.Before, c.After), fateOf(c),
 		})
 	}
 	a.out.Printf("Session %s\n", p.session)
@@ -65,16 +64,6 @@ func writtenBy(c *host.HistoryChange) string {
 		return "restore of " + c.Of
 	}
 	return c.Tool
-}
-
-func sizes(c *host.HistoryChange) string {
-	size := func(c *host.HistoryContent) string {
-		if c == nil {
-			return "none"
-		}
-		return strconv.FormatInt(c.Size, 10)
-	}
-	return size(c.Before) + " -> " + size(c.After)
 }
 
 func fateOf(c *host.HistoryChange) string {
@@ -107,7 +96,7 @@ func showWrite(ctx context.Context, a *app, p *past, id string) error {
 	c := &changes[0]
 	for _, row := range [][2]string{
 		{"file", c.Path}, {"time", c.Time.Local().Format(time.RFC3339)}, {"by", writtenBy(c)}, {"call", c.Call},
-		{"bytes", sizes(c)}, {"state", fateOf(c)},
+		{"bytes", becomes(c.Before, c.After)}, {"state", fateOf(c)},
 	} {
 		if row[1] != "" {
 			a.out.Whole(ui.Span{Style: ui.Bold, Text: pad(row[0], 6)}, ui.Span{Text: row[1]})

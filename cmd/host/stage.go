@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolquay/toolquay/host"
 )
 
 func stageCommand(a *app) *cobra.Command {
@@ -34,7 +37,7 @@ func stageListCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [FILE...]",
-		Short: "List the files that are staged",
+		Short: "List what is staged: new, changed and removed files, links, directories",
 		Args:  named,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withStages(a, func(p *stages) error { return listStaged(a, p, args, asJSON) })
@@ -63,15 +66,29 @@ func listStaged(a *app, p *stages, args []string, asJSON bool) error {
 	rows := [][]string{{"FILE", "BYTES", "TIME", "BY", "CALLS"}}
 	for i := range list {
 		e := &list[i]
-		was := "none"
-		if e.Base != nil {
-			was = strconv.FormatInt(e.Base.Size, 10)
-		}
 		rows = append(rows, []string{
-			p.name(e.Path), was + " -> " + strconv.FormatInt(e.Content.Size, 10), e.Time.Local().Format(time.DateTime), e.Tool, strings.Join(e.Calls, ", "),
+			p.name(e.Path), becomes(e.Base, e.Content), e.Time.Local().Format(time.DateTime), e.Tool, strings.Join(e.Calls, ", "),
 		})
 	}
 	a.out.Printf("Session %s\n", p.session)
 	a.out.Table(rows)
 	return nil
+}
+
+// becomes says what a path was and is to be: a file by its bytes.
+func becomes(before, after *host.HistoryContent) string {
+	is := func(n *host.HistoryContent) string {
+		switch {
+		case n == nil:
+			return "none"
+		case n.Kind == "":
+			return strconv.FormatInt(n.Size, 10)
+		}
+		return n.String()
+	}
+	text := is(before) + " -> " + is(after)
+	if before != nil && after != nil && before.Kind == after.Kind && before.Mode != 0 && after.Mode != 0 && before.Mode != after.Mode {
+		text += fmt.Sprintf(" (mode %04o -> %04o)", before.Mode, after.Mode)
+	}
+	return text
 }

@@ -16,11 +16,15 @@ func stageApplyCommand(a *app) *cobra.Command {
 		Short: "Write what is staged to the disk: all of it, some files, or what is below a directory",
 		Long: `Apply looks at all files first: where one is not what it was when it was first staged,
 or cannot be written, nothing is applied. See what changed with toolquay stage diff,
-apply the others by their names, and discard what is to be written anew.
+apply the others by their names, and discard what is to be written anew. Devices and
+sockets cannot be applied.
 
-Each file is written at once, with its mode kept, and what it was is kept in the
-session's history: toolquay history restore undoes it. Where writing fails in the
-middle, or is interrupted, what was not written is staged still; apply it again.`,
+Each file is written at once, and what it was is kept in the session's history:
+toolquay history restore undoes it. Where writing fails in the middle, or is
+interrupted, what was not written is staged still; apply it again. While a command of
+the session runs nothing is applied.
+
+A directory that was removed or replaced as a whole is applied as a whole.`,
 		Args: named,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStages(a, func(p *stages) error { return applyStaged(cmd.Context(), a, p, args) })
@@ -41,8 +45,13 @@ func applyStaged(ctx context.Context, a *app, p *stages, args []string) error {
 			a.out.Printf("%s held this already\n", p.name(d.Path))
 		case d.Created:
 			a.out.Printf("made %s\n", p.name(d.Path))
+		case d.Removed:
+			a.out.Printf("removed %s\n", p.name(d.Path))
 		default:
 			a.out.Printf("wrote %s\n", p.name(d.Path))
+		}
+		for _, note := range d.Notes {
+			a.err.Printf("toolquay: %s: %s\n", p.name(d.Path), note)
 		}
 		if d.History != "" {
 			undo = cmp.Or(undo, d.Call)

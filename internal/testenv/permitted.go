@@ -1,8 +1,11 @@
 package testenv
 
 import (
+	"context"
+	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"testing"
 )
 
@@ -28,6 +31,9 @@ var (
 	MacOS   = Need{"macOS", system("darwin")}
 	Linux   = Need{"Linux", system("linux")}
 	Unix    = Need{"a Unix system", func() bool { return runtime.GOOS != "windows" }}
+	// Overlay is an overlay that a user may mount in a namespace: containers in containers
+	// have none.
+	Overlay = Need{"overlayfs in a user namespace", sync.OnceValue(overlay)}
 )
 
 // Permitted skips the test where the need is not met, under CI too.
@@ -36,6 +42,19 @@ func Permitted(tb testing.TB, need Need) {
 	if !need.present() {
 		tb.Skipf("skipped: needs %s", need.what)
 	}
+}
+
+// overlay mounts one.
+func overlay() bool {
+	dir, err := os.MkdirTemp("", "overlay")
+	if err != nil {
+		return false
+	}
+	defer os.RemoveAll(dir)
+	const mount = `mkdir l u w m && mount -t overlay -o userxattr,lowerdir=l,upperdir=u,workdir=w none m`
+	cmd := exec.CommandContext(context.Background(), "unshare", "-Urm", "sh", "-c", mount)
+	cmd.Dir = dir
+	return cmd.Run() == nil
 }
 
 func program(name string) func() bool {

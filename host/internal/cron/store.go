@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/internal/ondisk"
 	"github.com/toolquay/toolquay/internal/atomicfile"
 	"github.com/toolquay/toolquay/internal/privatedir"
 	"github.com/toolquay/toolquay/permissions"
@@ -99,7 +98,7 @@ func Gone(dir string) (project string, changed time.Time, gone bool, err error) 
 // Forget removes a store's directory with all jobs, unless somebody made one meanwhile whose
 // project is there, which is [ErrInUse].
 func Forget(ctx context.Context, dir string) error {
-	return ondisk.Locked(ctx, filepath.Join(dir, lockName), func() error {
+	return privatedir.Locked(ctx, filepath.Join(dir, lockName), func() error {
 		if _, _, gone, err := Gone(dir); err != nil || !gone {
 			return cmp.Or(err, ErrInUse)
 		}
@@ -235,7 +234,7 @@ func (s *Store) fault(id string, err error, locked bool) string {
 
 // change does something while nobody else changes the store.
 func (s *Store) change(ctx context.Context, do func() error) error {
-	return ioError(ondisk.Locked(ctx, filepath.Join(s.dir, lockName), do))
+	return ioError(privatedir.Locked(ctx, filepath.Join(s.dir, lockName), do))
 }
 
 // ioError says what failed; an error with a code says so itself.

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/toolquay/toolquay/host/internal/ondisk"
+	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
 // State is what became of a write.
@@ -60,19 +59,14 @@ func (s Selection) String() string {
 
 func (s Selection) has(r *Record) bool {
 	return (s.ID == "" || s.ID == r.ID) && (s.Call == "" || s.Call == r.Call) &&
-		(s.Path == "" || s.Path == r.Path || below(r.Path, s.Path))
-}
-
-func below(path, dir string) bool {
-	rest, ok := strings.CutPrefix(path, dir)
-	return ok && (strings.HasSuffix(dir, string(filepath.Separator)) || strings.HasPrefix(rest, string(filepath.Separator)))
+		(s.Path == "" || s.Path == r.Path || changes.Below(r.Path, s.Path))
 }
 
 // chain is all that happened to one file, in order, with what it is now.
 type chain struct {
 	contents contentReader
 	path     string
-	changes  []Change
+	writes   []Change
 	// now is the file's content, nil where there is none, or else fault says why
 	// it is not known.
 	now   *Content
@@ -100,14 +94,14 @@ func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
 	}
 	for i := range slices.Backward(records) { // the newest decides the order
 		if c := byPath[records[i].Path]; c != nil {
-			if c.changes == nil {
+			if c.writes == nil {
 				list = append(list, c)
 			}
-			c.changes = append(c.changes, Change{Record: records[i]})
+			c.writes = append(c.writes, Change{Record: records[i]})
 		}
 	}
 	for _, c := range list {
-		slices.Reverse(c.changes)
+		slices.Reverse(c.writes)
 		if c.see(ctx); ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -118,19 +112,29 @@ func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
 
 // see looks at the file.
 func (c *chain) see(ctx context.Context) {
-	d, err := ondisk.Look(ctx, c.path)
+	found, err := changes.Look(ctx, c.path)
 	if err != nil {
 		c.fault = err
 		return
 	}
-	c.now = d.Content
-	_ = d.Close() // nothing was written
+	_ = found.Close() // nothing was written
+	if found.Node != nil && !c.tells(found.Node.Kind) {
+		c.fault = fmt.Errorf("it is %s now", found.Node)
+		return
+	}
+	c.now = found.Node
+}
+
+// tells reports whether a record tells of something of a kind: what is of another is not
+// looked at as what a write left.
+func (c *chain) tells(kind changes.Kind) bool {
+	return kind == changes.File || slices.ContainsFunc(c.writes, func(w Change) bool { return w.Before.Is(kind) || w.After.Is(kind) })
 }
 
 // judge finds out what became of each write.
 func (c *chain) judge() {
 	for i, state := range c.fates() {
-		r := &c.changes[i]
+		r := &c.writes[i]
 		r.Kept = r.Before == nil || c.kept(r.Before)
 		r.State = state
 		if r.Before.Same(r.After) && c.found(i).Same(r.After) {
@@ -139,16 +143,19 @@ func (c *chain) judge() {
 	}
 }
 
-// kept reports whether a content can be read.
+// kept reports whether what a path was can be given back.
 func (c *chain) kept(want *Content) bool {
+	if !want.Is(changes.File) {
+		return true
+	}
 	r, err := c.contents.Content(want)
 	return err == nil && r.Close() == nil
 }
 
 // found is what a file was after a write, as far as that was seen.
 func (c *chain) found(i int) *Content {
-	if i+1 < len(c.changes) {
-		return c.changes[i+1].Before
+	if i+1 < len(c.writes) {
+		return c.writes[i+1].Before
 	}
 	return c.now
 }
@@ -161,9 +168,9 @@ func (s *Store) List(ctx context.Context, sel Selection) ([]Change, error) {
 	}
 	var out []Change
 	for _, c := range chains {
-		for i := range c.changes {
-			if sel.has(&c.changes[i].Record) {
-				out = append(out, c.changes[i])
+		for i := range c.writes {
+			if sel.has(&c.writes[i].Record) {
+				out = append(out, c.writes[i])
 			}
 		}
 	}
@@ -186,10 +193,10 @@ type span struct {
 // spanOf returns what a selection is about of a chain; nil is nothing, as nothing of
 // it was done.
 func (c *chain) spanOf(sel Selection) *span {
-	done := make([]*Change, 0, len(c.changes))
-	for i := range c.changes {
-		if c.changes[i].State != StateNotDone {
-			done = append(done, &c.changes[i])
+	done := make([]*Change, 0, len(c.writes))
+	for i := range c.writes {
+		if c.writes[i].State != StateNotDone {
+			done = append(done, &c.writes[i])
 		}
 	}
 	chosen := func(r *Change) bool { return sel.has(&r.Record) }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/changes"
 	"github.com/toolquay/toolquay/internal/atomicfile"
 )
 
@@ -94,19 +95,19 @@ func (c *contents) drop(gone map[string]bool) error {
 	if anew {
 		err = errors.Join(err, c.log.rewrite(gone))
 	}
-	*c.log = index{dir: c.dir} // it is read again
-	return errors.Join(err, c.log.refresh())
+	c.log.Forget() // it is read again
+	return errors.Join(err, c.log.Refresh())
 }
 
 // rewrite writes the log without some contents. Lines that are damaged stay as they
 // are.
 func (x *index) rewrite(gone map[string]bool) error {
-	old, err := openLog(x.dir)
+	old, err := x.Open()
 	if err != nil || old == nil {
 		return err
 	}
 	defer old.Close()
-	f, err := os.CreateTemp(x.dir, temporary+"*")
+	f, err := os.CreateTemp(x.Dir, temporary+"*")
 	if err != nil {
 		return err
 	}
@@ -117,12 +118,12 @@ func (x *index) rewrite(gone map[string]bool) error {
 	err = errors.Join(err, f.Close())
 	if err == nil {
 		_ = old.Close() // some systems rename over no open file
-		err = os.Rename(f.Name(), filepath.Join(x.dir, logName))
+		err = os.Rename(f.Name(), filepath.Join(x.Dir, changes.LogName))
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return atomicfile.SyncDir(x.dir)
+	return atomicfile.SyncDir(x.Dir)
 }
 
 func copyWithout(to, from *os.File, gone map[string]bool) error {

@@ -47,17 +47,14 @@ type told struct{ before, after int32 }
 func (c *chain) numbered() (records []told, now int32) {
 	numbers := make(map[string]int32)
 	number := func(c *Content) int32 {
-		name := "no file"
-		if c != nil {
-			name = c.Hash
-		}
+		name := c.Key()
 		if numbers[name] == 0 {
 			numbers[name] = int32(len(numbers) + 1) //nolint:gosec // no log has so many lines
 		}
 		return numbers[name]
 	}
-	for i := range c.changes {
-		records = append(records, told{number(c.changes[i].Before), number(c.changes[i].After)})
+	for i := range c.writes {
+		records = append(records, told{number(c.writes[i].Before), number(c.writes[i].After)})
 	}
 	return records, number(c.now)
 }

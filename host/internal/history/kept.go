@@ -43,7 +43,7 @@ func (c *contents) put(l *line, p *packed) error {
 // holds reports whether the bytes at a place are those that p would be kept as.
 func (c *contents) holds(at place, p *packed) bool {
 	if at.length > 0 {
-		held, err := inline(c.dir, p.content.Hash, at)
+		held, err := c.log.inline(p.content.Hash, at)
 		return err == nil && bytes.Equal(held, p.held)
 	}
 	kept, err := os.Open(blobPath(c.dir, p.content.Hash))
@@ -84,7 +84,7 @@ func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.
 // the mutex.
 func (c *contents) open(want *Content, at place) (io.ReadCloser, error) {
 	if at.length > 0 {
-		held, err := inline(c.dir, want.Hash, at)
+		held, err := c.log.inline(want.Hash, at)
 		if err != nil {
 			return nil, err
 		}

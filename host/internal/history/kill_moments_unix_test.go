@@ -51,18 +51,21 @@ var moments = map[string]func(s *history.Store, dir, path string){
 		record(s, path, was)
 	},
 	"restoring, before the swap": func(s *history.Store, _, path string) {
-		history.AtSwap(s, func(func() error) error { die(); return nil })
+		history.AtMoment(s, func(string) { die() })
 		restore(s, path)
 	},
 	"restoring, after the swap": func(s *history.Store, _, path string) {
-		history.AtSwap(s, func(put func() error) error { fail(put()); die(); return nil })
+		history.AtMoment(s, func(moment string) {
+			if moment == "done" {
+				die()
+			}
+		})
 		restore(s, path)
 	},
 	"restoring, with the file aside": func(s *history.Store, _, path string) {
-		history.AtSwap(s, func(func() error) error {
+		history.AtMoment(s, func(string) {
 			fail(os.Rename(path, filepath.Join(filepath.Dir(path), ".toolquay-aside")))
 			die()
-			return nil
 		})
 		restore(s, path)
 	},
@@ -148,7 +151,7 @@ func TestKilledAt(t *testing.T) {
 	}{
 		"write 1":          {"before the record", "first", nothing, nothing, "", "first", "nothing", ""},
 		"write 2":          {"within the record", "first", nothing, nothing, "", "first", "nothing", ""},
-		"write 2, then on": {"within the record", "first", nothing, write("a", "third"), "h2 write c a: 5>5 done", "third", "a h3", "a h4"},
+		"write 2, then on": {"within the record", "first", nothing, write("a", "third"), "h1 write c a: 5>5 done", "third", "a h2", "a h3"},
 		"write 3":          {"before the swap", "first", nothing, nothing, "h1 write victim a: 5>6 not done", "first", "", ""},
 		"write 3, made":    {"before the swap", "-", nothing, nothing, "h1 write victim a: ->6 not done", "-", "", ""},
 		"write 3, then on": {"before the swap", "first", nothing, write("a", "third"), "h1 write victim a: 5>6 not done\nh2 write c a: 5>5 done", "third", "a h3", "a h4"},

@@ -1,56 +1,19 @@
 package history
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"slices"
-	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
-	"github.com/toolquay/toolquay/host/internal/ondisk"
-)
-
-const (
-	// maxPatch bounds a file that a patch tells of, in bytes.
-	maxPatch = 64 << 20
-	// maxLines bounds a file that is compared line by line: what is longer is in a
-	// patch as a whole, like what is not text.
-	maxLines = 4 << 20
-	// sniffed is how much git looks through for a NUL byte, to tell text.
-	sniffed = 8000
+	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
 // Left is a file that a patch does not tell of.
-type Left struct {
-	Path string `json:"path"`
-	Why  string `json:"why"`
-}
+type Left = changes.Left
 
 // PatchOptions say how files are named in a patch.
-type PatchOptions struct {
-	// Dir is the directory that names are relative to: absolute, without links.
-	Dir string
-	// Outside has the patch tell of files that lie elsewhere too, by their whole
-	// path. It is for people then; git apply refuses it.
-	Outside bool
-}
-
-// name is how a file is named in a patch.
-func (o PatchOptions) name(path string) (string, error) {
-	name, err := filepath.Rel(o.Dir, path)
-	switch {
-	case err == nil && filepath.IsLocal(name):
-		return filepath.ToSlash(name), nil
-	case o.Outside:
-		return strings.TrimPrefix(filepath.ToSlash(path), "/"), nil
-	}
-	return "", fmt.Errorf("it lies outside of %s", o.Dir)
-}
+type PatchOptions = changes.PatchOptions
 
 // Patch writes what a selection changed as a patch that git apply takes in the
 // directory of the options, or with -R takes back. Each file is in it once, as it
@@ -65,155 +28,60 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o PatchOp
 	if len(chains) == 0 {
 		return nil, ErrNothing
 	}
-	slices.SortFunc(chains, func(a, b *chain) int { return strings.Compare(a.path, b.path) })
-	var left []Left
+	spans := make(map[string]*span)
+	var list []changes.Change
 	for _, c := range chains {
-		span := c.spanOf(sel)
-		if span == nil || span.before.Same(span.after) {
-			continue
-		}
-		p, why := span.change(ctx, o)
-		if why != nil {
-			left = append(left, Left{c.path, why.Error()})
-			continue
-		}
-		if _, err := w.Write(p.patch()); err != nil {
-			return left, err
+		if p := c.spanOf(sel); p != nil && !p.before.Same(p.after) {
+			spans[p.path] = p
+			list = append(list, p.change())
 		}
 	}
-	return left, nil
+	return changes.Patch(ctx, w, list, func(ctx context.Context, c *changes.Change, n *Content) (io.ReadCloser, error) {
+		p := spans[c.Path]
+		r, err := p.side(ctx, n)
+		switch {
+		case err == nil:
+		case n == c.Before:
+			err = fmt.Errorf("what it was: %w", err)
+		default:
+			err = fmt.Errorf("what %s made of it: %w", p.last.ID, err)
+		}
+		return r, err
+	}, o)
 }
 
-// change reads both sides of what happened to a file.
-func (p *span) change(ctx context.Context, o PatchOptions) (*changed, error) {
-	name, err := o.name(p.path)
-	if err != nil {
-		return nil, err
+// change is what happened to the file. A write keeps its mode, which no record has of what
+// it made.
+func (p *span) change() changes.Change {
+	c := changes.Change{Path: p.path, Before: p.before, After: p.after}
+	if p.after != nil && p.before == nil && p.after.Mode == 0 && p.now != nil {
+		made := *p.after
+		made.Mode = p.now.Mode
+		c.After = &made
 	}
-	c := &changed{name: name, before: p.before != nil, after: p.after != nil}
-	if c.old, err = p.side(ctx, p.before); err != nil {
-		return nil, fmt.Errorf("what it was: %w", err)
-	}
-	if c.new, err = p.side(ctx, p.after); err != nil {
-		return nil, fmt.Errorf("what %s made of it: %w", p.last.ID, err)
-	}
-	c.mode = modeOf(p)
-	return c, nil
+	return c
 }
 
-// modeOf is the mode that git has for the file.
-func modeOf(p *span) uint32 {
-	known := p.before
-	if known == nil {
-		known = p.now
-	}
-	if known == nil {
-		return gitMode(0)
-	}
-	return gitMode(known.Mode)
-}
-
-// gitMode is what git knows of permission bits: whether a file is executable.
-func gitMode(mode uint32) uint32 {
-	const executable = 0o111
-	if mode&executable != 0 {
-		return 0o100755
-	}
-	return 0o100644
-}
-
-// side reads a content, from the history or from the file where it still is.
-func (c *chain) side(ctx context.Context, want *Content) ([]byte, error) {
-	if want == nil {
-		return nil, nil
-	}
-	if want.Size > maxPatch {
-		return nil, fmt.Errorf("it is over %d MiB", maxPatch>>20)
-	}
+// side opens a content, from the history or from the file where it still is.
+func (c *chain) side(ctx context.Context, want *Content) (io.ReadCloser, error) {
 	r, err := c.contents.Content(want)
 	if errors.Is(err, ErrNotKept) && c.fault == nil && c.now.Same(want) {
 		return fromDisk(ctx, c.path, want)
 	}
+	return r, err
+}
+
+// fromDisk opens the file, if it still is what it was.
+func fromDisk(ctx context.Context, path string, want *Content) (io.ReadCloser, error) {
+	found, err := changes.Look(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(ondisk.Cancellable(ctx, r))
-	return text, errors.Join(err, r.Close())
-}
-
-func fromDisk(ctx context.Context, path string, want *Content) ([]byte, error) {
-	d, err := ondisk.Look(ctx, path)
-	if err != nil {
-		return nil, err
+	if found.File == nil || !found.Node.Same(want) {
+		return nil, errors.Join(ErrNotKept, found.Close())
 	}
-	defer func() { _ = d.Close() }() // nothing was written
-	if !d.Content.Same(want) {
-		return nil, ErrNotKept
-	}
-	text, err := io.ReadAll(io.NewSectionReader(d.File, 0, want.Size))
-	if err == nil && int64(len(text)) != want.Size {
-		err = ErrNotKept
-	}
-	return text, err
-}
-
-// changed is a file with what it was and became.
-type changed struct {
-	name          string
-	before, after bool // whether there was a file
-	old, new      []byte
-	mode          uint32
-}
-
-// patch is the change as git writes it.
-func (c *changed) patch() []byte {
-	var b bytes.Buffer
-	a, z := quoted("a/"+c.name), quoted("b/"+c.name)
-	fmt.Fprintf(&b, "diff --git %s %s\n", a, z)
-	if !c.before {
-		fmt.Fprintf(&b, "new file mode %o\n", c.mode)
-	}
-	if !c.after {
-		fmt.Fprintf(&b, "deleted file mode %o\n", c.mode)
-	}
-	fmt.Fprintf(&b, "index %s..%s", gitHash(c.before, c.old), gitHash(c.after, c.new))
-	if c.before && c.after {
-		fmt.Fprintf(&b, " %o", c.mode)
-	}
-	b.WriteByte('\n')
-	switch {
-	case !isText(c.old) || !isText(c.new):
-		c.binary(&b)
-	case len(c.old)+len(c.new) > 0: // of an empty file the head says all
-		c.lines(&b, a, z)
-	}
-	return b.Bytes()
-}
-
-// lines writes the hunks.
-func (c *changed) lines(b *bytes.Buffer, from, to string) {
-	if !c.before {
-		from = devNull
-	}
-	if !c.after {
-		to = devNull
-	}
-	fmt.Fprintf(b, "--- %s\n+++ %s\n", ended(from), ended(to))
-	hunks := udiff.Unified("a", "b", string(c.old), string(c.new))
-	for range 2 { // our own heads are above
-		_, hunks, _ = strings.Cut(hunks, "\n")
-	}
-	b.WriteString(hunks)
-}
-
-// ended ends a name for programs that would take it to end at a space.
-func ended(name string) string {
-	if strings.Contains(name, " ") {
-		return name + "\t"
-	}
-	return name
-}
-
-func isText(content []byte) bool {
-	return len(content) <= maxLines && bytes.IndexByte(content[:min(len(content), sniffed)], 0) < 0
+	return struct {
+		io.Reader
+		io.Closer
+	}{found.Reader(), found}, nil
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolquay/toolquay/host/internal/ondisk"
+	"github.com/toolquay/toolquay/host/internal/changes"
 	"github.com/toolquay/toolquay/internal/checkline"
 )
 
@@ -23,7 +23,7 @@ const (
 )
 
 // Content is what a file held. A mode of 0 is not known, as of what a write made.
-type Content = ondisk.Content
+type Content = changes.Node
 
 // Record is one write of one file.
 type Record struct {

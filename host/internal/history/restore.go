@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
-	"github.com/toolquay/toolquay/host/internal/ondisk"
+	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
 // RestoreOptions say how to restore.
@@ -32,25 +32,12 @@ type Restored struct {
 	Same bool `json:"same,omitempty"`
 }
 
-// Conflict is why a file cannot be restored.
-type Conflict struct {
-	Path string `json:"path"`
-	Why  string `json:"why"`
-	// Forceable says that [RestoreOptions.Force] would do it all the same.
-	Forceable bool `json:"forceable,omitempty"`
-}
+// Conflict is why a file cannot be restored: Forceable says that [RestoreOptions.Force]
+// would do it all the same.
+type Conflict = changes.Conflict
 
 // ConflictError is that files cannot be restored. None was.
-type ConflictError struct{ Conflicts []Conflict }
-
-// Error names the first; the others are for who asks.
-func (e *ConflictError) Error() string {
-	first := e.Conflicts[0]
-	if n := len(e.Conflicts) - 1; n > 0 {
-		return fmt.Sprintf("nothing was restored: %s: %s; and %d more", first.Path, first.Why, n)
-	}
-	return fmt.Sprintf("nothing was restored: %s: %s", first.Path, first.Why)
-}
+type ConflictError = changes.ConflictError
 
 // ErrNothing is that a selection is of no write.
 var ErrNothing = errors.New("the history holds no such write")
@@ -134,7 +121,7 @@ func restorable(ctx context.Context, chains []*chain, sel Selection, force bool)
 		}
 	}
 	if len(conflicts) > 0 {
-		return nil, &ConflictError{conflicts}
+		return nil, &ConflictError{Undone: "restored", Conflicts: conflicts}
 	}
 	return spans, nil
 }
@@ -165,11 +152,14 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 
 // whole reports whether what the file was can be read to its end, undamaged.
 func (p *span) whole(ctx context.Context) bool {
+	if !p.before.Is(changes.File) {
+		return true
+	}
 	r, err := p.contents.Content(p.before)
 	if err != nil {
 		return false
 	}
-	_, err = io.Copy(io.Discard, ondisk.Cancellable(ctx, r))
+	_, err = io.Copy(io.Discard, changes.Cancellable(ctx, r))
 	return errors.Join(err, r.Close()) == nil
 }
 
@@ -183,67 +173,48 @@ type restoring struct {
 // restore gives one file back what it was. It returns the record also with an error,
 // where the file may be what it was all the same.
 func (r *restoring) restore(ctx context.Context, p *span) (id string, err error) {
-	d, err := ondisk.Look(ctx, p.path)
+	found, err := changes.Look(ctx, p.path)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	if !d.Content.Same(p.now) {
-		return "", errChanged
+	defer func() { err = errors.Join(err, found.Close()) }()
+	if !found.Node.Same(p.now) {
+		return "", errors.New("it was changed while it was restored; try again")
 	}
-	put := func() error { return remove(ctx, d, p.path, r.history.sync) }
-	if p.before != nil {
-		draft, err := p.draft(ctx, d.Node)
+	var content io.Reader
+	if p.before.Is(changes.File) {
+		from, err := p.contents.Content(p.before)
 		if err != nil {
 			return "", err
 		}
-		defer func() { _ = draft.Discard() }() // it was committed, or did no harm
-		put = func() error {
-			_, err := draft.Commit(d.Info)
-			return err
+		defer func() { _ = from.Close() }() // it was read to its end, or in vain
+		content = from
+	}
+	err = found.Put(ctx, p.before, content, func() (err error) {
+		if id, err = r.keepNow(ctx, found, p); err == nil {
+			r.history.moment("recorded")
 		}
+		return err
+	})
+	if err == nil {
+		r.history.moment("done")
 	}
-	if id, err = r.keepNow(ctx, d, p); err != nil {
-		return "", err
-	}
-	err = r.history.swap(put)
-	if err != nil && !errors.Is(err, workspace.ErrUncertain) {
+	if err != nil && id != "" && !errors.Is(err, workspace.ErrUncertain) {
 		return "", errors.Join(err, r.history.Void(id)) //nolint:contextcheck // also where ctx has ended
 	}
 	return id, err
 }
 
-var errChanged = errors.New("it was changed while it was restored; try again")
-
 // keepNow records a restoring, with what the file is now.
-func (r *restoring) keepNow(ctx context.Context, d *ondisk.File, p *span) (string, error) {
+func (r *restoring) keepNow(ctx context.Context, found *changes.Found, p *span) (string, error) {
 	l := line{Record: Record{Kind: KindRestore, Call: r.call, Of: r.of, Path: p.path}}
 	if p.before != nil {
-		l.After = &Content{Hash: p.before.Hash, Size: p.before.Size}
+		l.After = &Content{Kind: p.before.Kind, Hash: p.before.Hash, Size: p.before.Size, Target: p.before.Target}
 	}
-	if d.Content == nil {
+	if !found.Node.Is(changes.File) {
+		l.Before = found.Node
 		return r.history.keep(ctx, l, nil)
 	}
-	now := ondisk.Cancellable(ctx, d.Reader())
-	return r.history.keep(ctx, l, &former{now, d.Content.Size, d.Content.Mode, d.Content.Hash})
-}
-
-// draft writes what a file was beside it.
-func (p *span) draft(ctx context.Context, n *workspace.Node) (*workspace.Draft, error) {
-	from, err := p.contents.Content(p.before)
-	if err != nil {
-		return nil, err
-	}
-	draft, err := n.Draft()
-	if err != nil {
-		return nil, errors.Join(err, from.Close())
-	}
-	_, err = io.Copy(draft, ondisk.Cancellable(ctx, from))
-	if err == nil && p.before.Mode != 0 {
-		err = draft.SetMode(p.before.Mode)
-	}
-	if err = errors.Join(err, from.Close()); err != nil {
-		return nil, errors.Join(err, draft.Discard())
-	}
-	return draft, nil
+	now := changes.Cancellable(ctx, found.Reader())
+	return r.history.keep(ctx, l, &former{now, found.Node.Size, found.Node.Mode, found.Node.Hash})
 }

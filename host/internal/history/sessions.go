@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/changes"
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
@@ -53,7 +54,7 @@ func SessionsWith(parent, name string) ([]Session, error) {
 // sessionIn reads whose a directory is, from the marker that package sessiondir makes.
 func sessionIn(folder, name string) (Session, bool) {
 	s := Session{Dir: filepath.Join(folder, name)}
-	info, err := os.Lstat(filepath.Join(s.Dir, logName))
+	info, err := os.Lstat(filepath.Join(s.Dir, changes.LogName))
 	if err != nil || !info.Mode().IsRegular() {
 		return s, false
 	}

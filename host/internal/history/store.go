@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -15,8 +14,8 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/internal/ondisk"
-	"github.com/toolquay/toolquay/internal/atomicfile"
+	"github.com/toolquay/toolquay/host/internal/changes"
+	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
 // Dir is the name of a history's directory in the directory of its session.
@@ -58,10 +57,8 @@ type Store struct {
 	dir      directory
 	log      *index
 	contents contents
-	// sync flushes a directory to the disk, and swap does the last step of a restoring.
-	// Tests replace them, to fail or to end the process there.
-	sync func(dir string) error
-	swap func(put func() error) error
+	// moment is told of the steps of a restoring. Tests end the process there.
+	moment func(name string)
 }
 
 // directory is that of a history. It is made before the first thing is kept in it.
@@ -92,7 +89,7 @@ func (d *directory) locked(ctx context.Context, do func() error) error {
 	if err := d.make(); err != nil {
 		return err
 	}
-	return ondisk.Locked(ctx, filepath.Join(d.path, lockName), do)
+	return privatedir.Locked(ctx, filepath.Join(d.path, lockName), do)
 }
 
 var _ capability.History = (*Store)(nil)
@@ -109,10 +106,10 @@ func Open(dir string, o Options) *Store {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	log := &index{dir: dir}
+	log := newIndex(dir)
 	return &Store{
 		dir: directory{path: dir, create: o.Make}, log: log, contents: contents{dir, log, o, make(map[string]int)},
-		sync: atomicfile.SyncDir, swap: func(put func() error) error { return put() },
+		moment: func(string) {},
 	}
 }
 
@@ -131,6 +128,19 @@ func (s *Store) Keep(ctx context.Context, w capability.Write) (id string, err er
 		before = &former{content: w.Before, size: w.BeforeSize, mode: w.Mode}
 	}
 	return s.keep(ctx, l, before)
+}
+
+// KeepChange records any change that is about to be done, as Keep records the write of a
+// file. Before holds what a file was; nil where there was none.
+func (s *Store) KeepChange(ctx context.Context, by capability.Call, c changes.Change, before io.Reader) (id string, err error) {
+	if !utf8.ValidString(c.Path) {
+		return "", abi.Errorf(abi.CodeInvalidInput, "the path %q is no UTF-8, and the history has no words for it; rename the file or its directory", c.Path)
+	}
+	l := line{Record: Record{Kind: KindWrite, Call: by.ID, Tool: by.Tool, Path: c.Path, Before: c.Before, After: c.After}}
+	if !c.Before.Is(changes.File) {
+		return s.keep(ctx, l, nil)
+	}
+	return s.keep(ctx, l, &former{content: before, size: c.Before.Size, mode: c.Before.Mode, hash: c.Before.Hash})
 }
 
 // former is what a file was.
@@ -184,20 +194,20 @@ func (s *Store) begin(ctx context.Context) error {
 func (s *Store) add(ctx context.Context, l *line, p *packed) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change := func(f *os.File) error {
+	return s.dir.locked(ctx, func() error {
+		if err := s.log.Refresh(); err != nil {
+			return err
+		}
 		if p != nil {
 			if err := s.contents.put(l, p); err != nil {
 				return err
 			}
 		}
-		l.ID, l.Time = idOf(s.log.next()), time.Now().UTC()
+		l.ID, l.Time = idOf(s.log.last+1), time.Now().UTC()
 		if l.Kind == KindRestore && l.Call == "" {
 			l.Call = callOf(l.ID)
 		}
-		return s.log.append(f, l)
-	}
-	return s.dir.locked(ctx, func() error {
-		if err := s.log.change(change); err != nil {
+		if err := s.log.append(l); err != nil {
 			return err
 		}
 		s.contents.bound(l.Time)
@@ -210,8 +220,12 @@ func (s *Store) Void(id string) error {
 	l := line{Record: Record{ID: id, Kind: kindVoid, Time: time.Now().UTC()}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change := func(f *os.File) error { return s.log.append(f, &l) }
-	err := s.dir.locked(context.Background(), func() error { return s.log.change(change) })
+	err := s.dir.locked(context.Background(), func() error {
+		if err := s.log.Refresh(); err != nil {
+			return err
+		}
+		return s.log.append(&l)
+	})
 	if err != nil {
 		return abi.Errorf(abi.CodeIO, "taking back the record %s of the history %s: %w", id, s.dir.path, err)
 	}
@@ -223,7 +237,7 @@ func (s *Store) Void(id string) error {
 func (s *Store) Records() (records []Record, damaged int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.log.refresh(); err != nil {
+	if err := s.log.Refresh(); err != nil {
 		return nil, 0, fmt.Errorf("reading the history: %w", err)
 	}
 	for i := range s.log.records {
@@ -248,7 +262,7 @@ func (s *Store) Content(c *Content) (io.ReadCloser, error) {
 func (s *Store) find(hash string) (place, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.log.refresh(); err != nil {
+	if err := s.log.Refresh(); err != nil {
 		return place{}, fmt.Errorf("reading the history: %w", err)
 	}
 	at, ok := s.log.places[hash]

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/internal/ondisk"
+	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
 // Approve is asked before a task comes to be, or is completed; its error is why that is
@@ -185,7 +185,7 @@ func (t *Tasks) change(ctx context.Context, do func(*shelf) error) error {
 	err := t.place.Make()
 	if err == nil {
 		dir := t.place.Path()
-		err = ondisk.Locked(ctx, filepath.Join(dir, lockName), func() error { return t.with(dir, true, do) })
+		err = privatedir.Locked(ctx, filepath.Join(dir, lockName), func() error { return t.with(dir, true, do) })
 	}
 	return ioError("the list of tasks could not be changed", err)
 }
@@ -202,7 +202,7 @@ func (t *Tasks) look(ctx context.Context, do func(*shelf) error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		err = do(&shelf{graph: newGraph(nil)})
 	case err == nil:
-		err = ondisk.Locked(ctx, filepath.Join(dir, lockName), func() error { return t.with(dir, true, do) })
+		err = privatedir.Locked(ctx, filepath.Join(dir, lockName), func() error { return t.with(dir, true, do) })
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 			err = t.with(dir, false, do)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,8 @@ func (r *room) said(done []stage.Applied) string {
 			word = "same"
 		case d.Created:
 			word = "made"
+		case d.Removed:
+			word = "removed"
 		}
 		out = append(out, word+" "+filepath.ToSlash(rel))
 	}
@@ -59,9 +62,7 @@ func TestApply(t *testing.T) {
 	if info, err := os.Stat(r.path("a")); err != nil || info.Mode().Perm() != 0o750 && os.PathSeparator == '/' {
 		t.Errorf("the mode: %v, %v", info.Mode(), err)
 	}
-	if files, _ := filepath.Glob(filepath.Join(r.dir, "*.staged")); len(files) != 0 {
-		t.Errorf("left: %v", files)
-	}
+	r.emptied()
 	if _, err := r.history.Restore(t.Context(), history.Selection{Call: done[0].Call}, history.RestoreOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +72,16 @@ func TestApply(t *testing.T) {
 	}
 	if _, err := r.Apply(t.Context(), everything); !errors.Is(err, stage.ErrNothing) {
 		t.Errorf("nothing: %v", err)
+	}
+}
+
+// emptied checks that nothing is left of what was staged.
+func (r *room) emptied() {
+	r.tb.Helper()
+	for _, name := range []string{"upper", "work", "new"} {
+		if _, err := os.Lstat(filepath.Join(r.dir, name)); err == nil {
+			r.tb.Errorf("left: %s", tree(r.tb, filepath.Join(r.dir, name)))
+		}
 	}
 }
 
@@ -87,10 +98,10 @@ func TestConflicts(t *testing.T) {
 		"made":    {func(r *room) error { r.put("new", "somebody's"); return nil }, "made by something else"},
 		"a directory": {func(r *room) error {
 			return errors.Join(os.Remove(r.path("a")), os.Mkdir(r.path("a"), 0o700))
-		}, "is a directory"},
+		}, "changed by something else"},
 		"a link": {func(r *room) error {
 			return errors.Join(os.Rename(r.path("a"), r.path("x")), os.Symlink("x", r.path("a")))
-		}, "the path leads to"},
+		}, "changed by something else"},
 		"a link above": {func(r *room) error {
 			return errors.Join(os.Rename(r.path("sub"), r.path("other")), os.Symlink("other", r.path("sub")))
 		}, "the path leads to"},
@@ -98,10 +109,6 @@ func TestConflicts(t *testing.T) {
 			return errors.Join(os.RemoveAll(r.path("sub")), os.WriteFile(r.path("sub"), nil, 0o600))
 		}, "not a directory"},
 		"read-only": {func(r *room) error { return os.Chmod(r.path("a"), 0o400) }, "read-only"},
-		"its content is damaged": {func(r *room) error {
-			at, _, err := r.Lookup(r.path("a"))
-			return errors.Join(err, os.WriteFile(at.Place, []byte("bad"), 0o600))
-		}, "damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +125,7 @@ func TestConflicts(t *testing.T) {
 			before, staged := tree(t, r.work), stagedNames(t, r)
 			done, err := r.Apply(t.Context(), everything)
 			conflicts, ok := errors.AsType[*stage.ConflictError](err)
-			if !ok || len(done) != 0 || len(conflicts.Conflicts) != 1 || !strings.Contains(err.Error(), c.why) {
+			if !ok || len(done) != 0 || !slices.ContainsFunc(conflicts.Conflicts, func(f stage.Conflict) bool { return strings.Contains(f.Why, c.why) }) {
 				t.Fatalf("%v, %v", done, err)
 			}
 			if got := tree(t, r.work); got != before || stagedNames(t, r) != staged {
@@ -210,7 +217,7 @@ func TestChangedUnderneath(t *testing.T) {
 			if got := tree(t, r.work); got != after {
 				t.Errorf("got:\n%s\nwant:\n%s", got, after)
 			}
-			if got := stagedNames(t, r); got != r.path(c.file)+" "+r.path("z") {
+			if got := stagedNames(t, r); !strings.HasSuffix(got, r.path(c.file)+" "+r.path("z")) {
 				t.Errorf("staged still: %s", got)
 			}
 		})

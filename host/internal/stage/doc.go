@@ -3,6 +3,8 @@
 //	s := stage.Open(filepath.Join(dir, stage.Dir), stage.Options{Make: make, History: history})
 //	place, err := s.Place()                  // a file for new content
 //	err = s.Put(ctx, write)                  // now it is staged
+//	layers, err := s.Layers(directories)     // what to mount, so that commands write into it
+//	err = s.Scan(ctx, began, call)           // after a command
 //	left, err := s.Patch(ctx, w, stage.Selection{}, o)
 //	done, err := s.Apply(ctx, stage.Selection{})
 //
@@ -10,28 +12,40 @@
 //
 // A stage is a directory of the session's directory, with
 //
+//	upper/       what is staged, each at its whole path
+//	work/        what overlayfs needs beside that, while it is mounted
+//	new/         contents that are not staged yet
 //	log.jsonl    one record a line, each with a checksum of its own
-//	NAME.staged  the staged content of one file, as it is to be
 //	lock         locked while something is staged, applied or discarded
+//	busy         locked while commands run over what is staged
 //
-// A record says of a file which content is staged for it, or that none is any more.
-// The content is on the disk before its record is, and the record makes it count:
-// a host that is killed leaves what was staged before or what is staged now, whole.
-// A log of which a line is damaged is not gone by: what a session believes to have
-// written must not be missing in silence. Discarding everything begins anew.
+// The tree in upper is what counts: files, directories and links as they are to be, in the
+// format of an upper directory of overlayfs. So a directory of the session can be mounted
+// with its part of the tree over it, for commands; what those change is staged. It is one
+// tree by whole paths, and the upper directory of each mount a part of it: what is staged
+// stays where it is whichever directories a session has.
+//
+// The log says what the tree does not: who wrote something, and what lay on the disk when
+// it was first changed (its base). Of what a tool writes that is known by its content. What
+// a command changed is found after it: its base is what lies on the disk then, known by its
+// times, or if that changed since the command began, a conflict. A log of which a line is
+// damaged is not gone by: what a session believes to have written must not be applied over
+// what nobody compared. Discarding everything begins anew.
 //
 // The lock orders processes: a person may apply or discard what is staged while the
-// session goes on in another process, which sees it with its next call. Readers need
-// no lock.
+// session goes on in another process, which sees it with its next call, and mounts its
+// directories anew ([Store.Generation]). Nothing is applied while a command runs. Readers
+// need no lock.
 //
 // # Applying
 //
-// What the file on the disk was is noted when it is first staged. Applying looks at
-// all files first, and writes none where one is not what it was then. Each is then
-// written as tools write: at once, with the mode and owner of the former, which the
-// session's history keeps, so that applying can be undone. What is swapped out must
-// be what was looked at. A file that holds the staged content already counts as
-// applied, so that applying again completes what was interrupted. One that holds what
-// was staged for it earlier, since it was first staged, is taken for one that such an
-// applying wrote: what was staged since was made from that.
+// Applying compares the tree with the disk, and does nothing where something on the disk is
+// not what its base says. Changes are done as [changes.Found.Put] does them, which the
+// session's history keeps, so that applying can be undone. Before the first it notes all
+// that it is about to do: applying again after a kill takes what it finds done for done,
+// also where something was staged anew since. What is not changed after all, such as a
+// file that a command opened for writing and left as it was, is no change.
+//
+// A directory that was removed, or replaced by another, is applied as a whole: what the
+// disk has in it goes first, and only then can a part of it be taken out of the tree.
 package stage

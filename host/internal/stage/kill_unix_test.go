@@ -6,12 +6,18 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/changes"
 	"github.com/toolquay/toolquay/host/internal/history"
 	"github.com/toolquay/toolquay/host/internal/stage"
 )
@@ -27,12 +33,51 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	dir, past, _ := strings.Cut(place, "\n")
+	past, at, counted := strings.Cut(past, "\n")
 	s := stage.Open(dir, stage.Options{History: loud{history.Open(past, history.Options{})}})
+	if counted {
+		s = dying(dir, past, at)
+	}
 	if _, err := s.Apply(context.Background(), stage.Selection{}); err != nil {
 		fmt.Println("failed", err)
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// dying is a stage whose process dies at a step of an applying, by its number.
+func dying(dir, past, at string) *stage.Store {
+	left, err := strconv.Atoi(at)
+	if err != nil {
+		panic(err)
+	}
+	step := func() {
+		if left--; left == 0 {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			time.Sleep(time.Hour) // until it is dead
+		}
+	}
+	s := stage.Open(dir, stage.Options{History: &stepping{history.Open(past, history.Options{}), step}})
+	stage.AtMoment(s, func(string) { step() })
+	return s
+}
+
+// stepping is a history that is a step before the write which it is told of.
+type stepping struct {
+	*history.Store
+	step func()
+}
+
+func (h *stepping) Keep(ctx context.Context, w capability.Write) (string, error) {
+	id, err := h.Store.Keep(ctx, w)
+	h.step()
+	return id, err
+}
+
+func (h *stepping) KeepChange(ctx context.Context, by capability.Call, c changes.Change, before io.Reader) (string, error) {
+	id, err := h.Store.KeepChange(ctx, by, c, before)
+	h.step()
+	return id, err
 }
 
 // TestKilled kills a process while it applies: every file is as it was or as it was

@@ -1,89 +1,106 @@
 package stage
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"slices"
 
-	"github.com/toolquay/toolquay/host/internal/history"
-	"github.com/toolquay/toolquay/host/internal/ondisk"
+	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// Note is what there is to say of a file beside a patch.
+// Note is what there is to say of a change beside a patch.
 type Note struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
-	// Left says that the patch does not tell of the file, and Same that it has nothing to
-	// tell, as the file holds this already. Else the file is not what it was when it was
-	// staged: the patch is to what it is now.
+	// Left says that the patch does not tell of the change, or not all, and Same that it has
+	// nothing to tell, as the disk holds this already. Else the path is not what it was when
+	// it was staged: the patch is to what it is now.
 	Left bool `json:"left,omitempty"`
 	Same bool `json:"same,omitempty"`
 }
 
 // Patch writes what applying a selection would change as a patch that git apply takes
-// in the directory of the options. It returns the files that there is something to say
-// of: those that are left out, as they lie elsewhere or have over 64 MiB, those that
-// changed since they were staged, and those that hold what is staged already.
-func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o history.PatchOptions) ([]Note, error) {
-	list, err := s.List(sel)
-	if err == nil && len(list) == 0 {
-		err = ErrNothing
-	}
+// in the directory of the options. It returns what there is to say beside it: what is left
+// out, as it lies elsewhere, has over 64 MiB, or git has no words for it; what changed since
+// it was staged; and what is on the disk already.
+func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o changes.PatchOptions) ([]Note, error) {
+	list, err := s.changed(ctx, sel)
 	if err != nil {
 		return nil, err
 	}
 	var notes []Note
+	var told []changes.Change
+	byPath := make(map[string]*Entry, len(list))
 	for i := range list {
 		e := &list[i]
-		text, changed, err := patch(ctx, &s.contents, e, o)
-		if ctx.Err() != nil {
-			return notes, context.Cause(ctx)
+		byPath[e.Path] = e
+		if err := e.unchanged(ctx); err != nil && !e.Content.Is(changes.Other) {
+			notes = append(notes, Note{Path: e.Path, Why: err.Error()})
 		}
-		if err != nil {
-			notes = append(notes, Note{Path: e.Path, Why: err.Error(), Left: true})
-			continue
-		}
-		if text == nil {
+		switch {
+		case e.same && e.Content.Is(changes.File):
 			notes = append(notes, Note{Path: e.Path, Why: "it holds what is staged already", Same: true})
-		}
-		if changed != nil {
-			notes = append(notes, Note{Path: e.Path, Why: changed.Error()})
-		}
-		if _, err := w.Write(text); err != nil {
-			return notes, err
+		case e.implied && sel.has(e.Path), !e.implied:
+			told = append(told, e.change())
 		}
 	}
-	return notes, nil
+	hashed(ctx, told, byPath)
+	left, err := changes.Patch(ctx, w, changes.Renames(told), func(_ context.Context, c *changes.Change, n *Content) (io.ReadCloser, error) {
+		if n == c.Before {
+			return open(cmp.Or(c.From, c.Path))
+		}
+		return open(byPath[c.Path].place)
+	}, o)
+	for _, l := range left {
+		notes = append(notes, Note{Path: l.Path, Why: l.Why, Left: true})
+	}
+	slices.SortStableFunc(notes, func(a, b Note) int { return cmp.Compare(a.Path, b.Path) })
+	return notes, err
 }
 
-// patch is the change of one file, nil where there is none, and how the file is not what
-// it was.
-func patch(ctx context.Context, staged *contents, e *Entry, o history.PatchOptions) (text []byte, changed, err error) {
-	d, err := ondisk.Look(ctx, e.Path)
-	if err != nil {
-		return nil, nil, err
+// changed are the changes of a selection, of which there must be one.
+func (s *Store) changed(ctx context.Context, sel Selection) ([]Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.index.refresh(); err != nil {
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	if d.Content.Same(&e.Content) {
-		return nil, nil, nil // applying it would change nothing
+	list, err := s.entries(ctx, sel)
+	if err == nil && len(list) == 0 {
+		err = ErrNothing
 	}
-	if e.Content.Size > history.MaxPatched || d.Content != nil && d.Content.Size > history.MaxPatched {
-		return nil, nil, fmt.Errorf("it is over %d MiB", history.MaxPatched>>20)
-	}
-	c := history.FileChange{Path: e.Path, Exists: true}
-	if d.Content != nil {
-		c.Existed, c.Mode = true, d.Content.Mode
-		if c.Before, err = io.ReadAll(io.LimitReader(d.Reader(), d.Content.Size)); err != nil {
-			return nil, nil, err
+	return list, err
+}
+
+// hashed finds out what removed files held that may have been renamed: as many bytes as a
+// new one holds.
+func hashed(ctx context.Context, list []changes.Change, byPath map[string]*Entry) {
+	sizes := make(map[int64]bool)
+	for i := range list {
+		if c := &list[i]; c.Before == nil && c.After.Is(changes.File) {
+			sizes[c.After.Size] = true
 		}
 	}
-	var after bytes.Buffer
-	if err := staged.copyTo(ctx, &after, e); err != nil {
-		return nil, nil, err
+	for i := range list {
+		if c := &list[i]; c.After == nil && c.Before.Is(changes.File) && sizes[c.Before.Size] {
+			byPath[c.Path].holds(ctx, nil) // c.Before is what it looks at
+		}
 	}
-	c.After = after.Bytes()
-	text, err = c.Patch(o)
-	return text, e.unchanged(d.Content), err
+}
+
+// open opens a regular file, over no link.
+func open(path string) (io.ReadCloser, error) {
+	found, err := changes.Find(path)
+	if err != nil {
+		return nil, err
+	}
+	if found.File == nil {
+		return nil, errors.Join(errors.New("it is no file any more"), found.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{found.Reader(), found}, nil
 }

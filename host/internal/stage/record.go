@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/internal/ondisk"
+	"github.com/toolquay/toolquay/host/internal/changes"
 	"github.com/toolquay/toolquay/internal/checkline"
 )
 
-// Content is what a file holds. A mode of 0 is not known, as of what is staged.
-type Content = ondisk.Content
+// Content says what lies at a path, or is to lie there. A mode of 0 is not known.
+type Content = changes.Node
 
 func contentOf(sum [sha256.Size]byte, size int64) *Content {
 	return &Content{Hash: hex.EncodeToString(sum[:]), Size: size}
@@ -31,30 +31,45 @@ func baseOf(b *capability.StagedBase) *Content {
 
 // The kinds of lines.
 const (
-	kindStage   = "stage"
-	kindApply   = "apply"
-	kindDiscard = "discard"
-	// kindReset discards everything, also what cannot be read.
-	kindReset = "reset"
+	// kindStage is a write by a tool, and kindBase notes what lay at a path when it was
+	// first changed, by a command or for a tool.
+	kindStage = "put"
+	kindBase  = "base"
+	// kindApplying says what a path is about to become on the disk.
+	kindApplying = "applying"
+	// kindForget is that nothing is staged any more for a path, as it was applied or
+	// discarded, and kindReset that nothing is at all, whatever else cannot be read.
+	kindForget = "forget"
+	kindReset  = "reset"
+	// kindLayer is that a directory can be mounted: commands may change what is below.
+	kindLayer = "layer"
+	// What earlier versions wrote, which had no tree: something was staged, and then applied
+	// or discarded.
+	kindFormer, kindFormerApplied, kindFormerDiscarded = "stage", "apply", "discard"
 )
 
 // line is a record as it stands in the log.
 type line struct {
-	Kind string    `json:"kind"`
-	Time time.Time `json:"time"`
-	Path string    `json:"path,omitempty"`
-	// Name is that of the file with the content.
-	Name string `json:"name,omitempty"`
-	// Content is what is staged, and Base what the file was; nil is no file.
+	Kind string       `json:"kind"`
+	Time time.Time    `json:"time"`
+	Path changes.Name `json:"path,omitempty"`
+	// Content is what is staged by a tool or about to be applied, and Base what lay there;
+	// nil is nothing.
 	Content *Content `json:"content,omitempty"`
 	Base    *Content `json:"base,omitempty"`
-	Call    string   `json:"call,omitempty"`
-	Tool    string   `json:"tool,omitempty"`
+	// Stamp tells what lay there from all else without reading it, where it was looked at
+	// before the command began that changed it. Changed is that it was changed since.
+	// Began is when the command did.
+	Stamp   string    `json:"stamp,omitempty"`
+	Changed bool      `json:"changed,omitempty"`
+	Began   time.Time `json:"began,omitzero"`
+	Call    string    `json:"call,omitempty"`
+	Tool    string    `json:"tool,omitempty"`
 }
 
-// maxLine bounds a line, in bytes: a path of 4 KiB of which each byte may take six,
-// and the id of a call.
-const maxLine = 64 << 10
+// maxLine bounds a line, in bytes: a path of 4 KiB of which each byte may take six, where a
+// link leads that is as long, twice, and the id of a call.
+const maxLine = 128 << 10
 
 // encode writes a line with its checksum and newline.
 func (l *line) encode() ([]byte, error) { return checkline.Encode(l, maxLine) }
@@ -68,22 +83,29 @@ func decode(text []byte) (line, bool) {
 	return l, l.valid()
 }
 
-// valid reports whether a record can be gone by: names are files' names.
+// valid reports whether a record can be gone by.
 func (l *line) valid() bool {
+	for _, c := range []*Content{l.Content, l.Base} {
+		if c != nil && !c.Valid() && (c.Kind != changes.File || c.Hash != "") { // a file may be known by its stamp alone
+			return false
+		}
+	}
 	switch l.Kind {
 	case kindReset:
 		return true
-	case kindApply, kindDiscard:
-		return isPath(l.Path)
 	case kindStage:
-		return isPath(l.Path) && isName(l.Name) && l.Content.Valid() && (l.Base == nil || l.Base.Valid())
+		return isPath(string(l.Path)) && l.Content.Valid()
+	case kindBase, kindApplying, kindForget, kindLayer, kindFormer, kindFormerApplied, kindFormerDiscarded:
+		return isPath(string(l.Path))
 	}
 	return false
 }
 
-func isPath(path string) bool { return filepath.IsAbs(path) && filepath.Clean(path) == path }
+func isPath(path string) bool {
+	return filepath.IsAbs(path) && filepath.Clean(path) == path && strings.IndexByte(path, 0) < 0
+}
 
-// contentEnd ends the names of files with staged content.
+// contentEnd ends the names of files with content that is not staged yet.
 const contentEnd = ".staged"
 
 func newName() string { return rand.Text() + contentEnd }

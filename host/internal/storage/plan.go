@@ -101,6 +101,6 @@ func (s *Session) WritePlan(ctx context.Context, file permissions.Dir, by capabi
 		return err
 	}
 	return s.stage.Put(ctx, capability.StagedWrite{
-		Call: by, Path: node.Real, Place: place, Hash: sha256.Sum256([]byte(plan)), Size: int64(len(plan)), Was: node.Staged.Place,
+		Call: by, Path: node.Real, Place: place, Hash: sha256.Sum256([]byte(plan)), Size: int64(len(plan)), Was: node.Staged.Version,
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/history"
@@ -164,7 +165,7 @@ func (s *Session) Place(path string) string {
 		return path
 	}
 	staged, ok, err := s.stage.Lookup(path)
-	if err != nil || !ok {
+	if err != nil || !ok || staged.Kind != abi.KindFile {
 		return path
 	}
 	return staged.Place

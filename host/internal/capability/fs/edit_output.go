@@ -61,11 +61,7 @@ func begin(scope *capability.Scope, node *workspace.Overlaid) (draft *workspace.
 		return nil, "", err
 	}
 	into.Target = node.Target // for messages
-	if draft, err = into.Draft(); err == nil {
-		if err = draft.SetMode(0o600); err != nil { // as all of the state; what is applied gets a mode of its own
-			err = errors.Join(err, draft.Discard())
-		}
-	}
+	draft, err = into.Draft() // with the mode of new files, which it has if it becomes one
 	return draft, place, errors.Join(err, into.Close())
 }
 

@@ -125,7 +125,7 @@ func (out *output) stage(ctx context.Context, o *original) (workspace.Info, erro
 	w := capability.StagedWrite{Call: p.scope.Call, Path: p.node.Real, Place: out.place, Hash: out.sum(), Size: out.size}
 	switch {
 	case p.node.Staged != nil:
-		w.Was = p.node.Staged.Place
+		w.Was = p.node.Staged.Version
 	case o != nil:
 		sum, err := o.sum(ctx, 0, o.size)
 		if err != nil {

@@ -19,7 +19,7 @@ type listPlan struct {
 	held
 	limit int
 	stage capability.Stage
-	// children are the names that are staged, with what is staged for files.
+	// children are the names that are staged, with what is staged for them.
 	children map[string]capability.Staged
 }
 
@@ -91,8 +91,8 @@ func (p *listPlan) names(ctx context.Context, dir *workspace.Dir, judge capabili
 			names, truncated = names[:p.limit], true
 		}
 	}
-	for name := range p.children {
-		if judge(p.access(name)) {
+	for name, staged := range p.children {
+		if !staged.Removed() && judge(p.access(name)) {
 			names = append(names, name)
 		}
 	}
@@ -125,16 +125,10 @@ func (p *listPlan) names(ctx context.Context, dir *workspace.Dir, judge capabili
 
 // stat tells what a name in the directory is, for the session.
 func (p *listPlan) stat(dir *workspace.Dir, name string) (workspace.Info, error) {
-	staged, ok := p.children[name]
-	if dir != nil && staged.Place == "" {
-		if info, err := dir.Stat(name); err == nil || !ok {
-			return info, err
-		}
+	if staged, ok := p.children[name]; ok {
+		return workspace.InfoOf(staged)
 	}
-	if staged.Place == "" {
-		return workspace.Info{Kind: abi.KindDirectory, ModTime: staged.Time}, nil
-	}
-	return workspace.InfoOf(staged)
+	return dir.Stat(name)
 }
 
 func (p *listPlan) access(name string) permissions.Access {

@@ -17,9 +17,10 @@ import (
 // once it is applied.
 type staged struct {
 	stage capability.Stage
-	// list is by path, and paths holds the real ones.
-	list  []capability.Staged
-	paths map[string]bool
+	// list are the files, and hidden the real paths at which the disk has something that
+	// the session does not see: of files, of what was removed and of what was replaced.
+	list   []capability.Staged
+	hidden map[string]bool
 }
 
 // findStaged asks what is staged; nil is nothing.
@@ -31,17 +32,19 @@ func findStaged(r root) (*staged, error) {
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	s := &staged{stage: r.stage, list: list, paths: make(map[string]bool, len(list))}
+	s := &staged{stage: r.stage, hidden: make(map[string]bool, len(list))}
 	for _, one := range list {
-		s.paths[one.Path] = true
+		s.hidden[one.Path] = one.Kind != abi.KindDirectory || one.Opaque
+		if one.Kind == abi.KindFile {
+			s.list = append(s.list, one)
+		}
 	}
 	return s, nil
 }
 
-// hides reports whether a file of a directory is staged: then what lies on the disk is
-// not what the session sees.
+// hides reports whether what lies on the disk in a directory is not what the session sees.
 func (s *staged) hides(dir paths, name string) bool {
-	return s != nil && s.paths[join(dir.resolved, name)]
+	return s != nil && s.hidden[join(dir.resolved, name)]
 }
 
 // level is a directory on the way to staged files.
@@ -125,7 +128,7 @@ func first(list []capability.Staged, dir string) (name string, isDir bool, n int
 // below goes into a directory.
 func (w *stagedWalk) below(ctx context.Context, in *level, name string, list []capability.Staged) error {
 	l := &level{paths: in.child(name), ignores: in.ignores, depth: in.depth + 1}
-	if in.dir != nil {
+	if in.dir != nil && !w.staged.hides(in.paths, name) {
 		if dir, err := in.dir.OpenDir(name); err == nil {
 			l.dir = dir
 		}

@@ -27,7 +27,7 @@ const (
 // run goes through the tree with several workers, and through what is staged in it.
 func (w *walk) run(ctx context.Context) error {
 	staged, err := findStaged(w.root)
-	if err == nil && w.root.node.Node.Exists() {
+	if err == nil && w.root.node.OnDisk() {
 		err = (&treeWalk{walk: w, staged: staged}).run(ctx)
 	}
 	if err != nil || staged == nil {
@@ -211,7 +211,7 @@ func (w *treeWalk) batch(ctx context.Context, dir *shared, t task, wanted choose
 	for _, e := range batch {
 		isDir := e.Kind == abi.KindDirectory
 		switch {
-		case !isDir && (e.Kind != abi.KindFile || w.staged.hides(t.paths, e.Name)), isVCS(e.Name), !wanted.want(e.Name, isDir):
+		case !isDir && e.Kind != abi.KindFile, w.staged.hides(t.paths, e.Name), isVCS(e.Name), !wanted.want(e.Name, isDir):
 		case isDir:
 			tasks = append(tasks, task{in: dir, name: e.Name, paths: t.child(e.Name), depth: t.depth + 1})
 		default:

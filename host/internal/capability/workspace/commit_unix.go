@@ -136,13 +136,21 @@ func (s *staging) replace(was, mine Info) error {
 		err = s.ground.sync()
 	}
 	if err == nil {
-		err = s.calls.unlink(dir, s.temp)
+		err = s.drop(out)
 	}
 	if err != nil {
 		return s.putBack(mine, out, err)
 	}
 	s.temp = ""
 	return nil
+}
+
+// drop removes what an exchange took out.
+func (s *staging) drop(out Info) error {
+	if out.Kind == abi.KindDirectory {
+		return emptied(unix.Unlinkat(s.ground.fd, s.temp, unix.AT_REMOVEDIR))
+	}
+	return s.calls.unlink(s.ground.fd, s.temp)
 }
 
 // name gives the content a temporary name.
@@ -165,7 +173,13 @@ func (s *staging) rename(was Info) error {
 	if err != nil || !now.still(was) {
 		return errReplaced
 	}
-	if err := s.calls.rename(s.ground.fd, s.temp, s.base); err != nil {
+	err = s.calls.rename(s.ground.fd, s.temp, s.base)
+	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.ENOTDIR) { // a directory for what is none
+		if err = s.clear(was); err == nil {
+			err = s.calls.rename(s.ground.fd, s.temp, s.base)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	s.temp = ""
@@ -173,6 +187,14 @@ func (s *staging) rename(was Info) error {
 		return s.uncertain(err)
 	}
 	return nil
+}
+
+// clear removes what has the name.
+func (s *staging) clear(was Info) error {
+	if was.Kind == abi.KindDirectory {
+		return emptied(unix.Unlinkat(s.ground.fd, s.base, unix.AT_REMOVEDIR))
+	}
+	return s.calls.unlink(s.ground.fd, s.base)
 }
 
 // putBack undoes an exchange that put mine under the name and took out what is now

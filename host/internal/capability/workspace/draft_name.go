@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"crypto/rand"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -23,3 +24,13 @@ func tempName(base string) string {
 	}
 	return tempPrefix + rand.Text() + "-" + base
 }
+
+// IsTemporary reports whether a file may be one that a killed host left behind.
+func IsTemporary(name string) bool {
+	rest, ok := strings.CutPrefix(name, tempPrefix)
+	random := len(rand.Text())
+	return ok && len(rest) > random && rest[random] == '-'
+}
+
+// TemporaryName makes a name that nothing has, for what is to get the name base.
+func TemporaryName(base string) string { return tempName(base) }

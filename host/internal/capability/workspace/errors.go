@@ -14,6 +14,9 @@ var errChanged = errors.New("it was replaced while it was being opened; try agai
 // errReplaced says that what is under a name is not what new content was made for.
 var errReplaced = errors.New("it was changed by somebody else meanwhile; read it again")
 
+// errNotEmpty is that of a directory that was to go, and has something in it.
+var errNotEmpty = errors.New("the directory is not empty: something else put a file into it")
+
 // fault gives a failure of the system a code and says which path it was about.
 func fault(path string, err error) *abi.Error {
 	if e, ok := errors.AsType[*abi.Error](err); ok {
@@ -53,7 +56,7 @@ func writeFault(path string, err error) *abi.Error {
 	}
 	err = bare(err)
 	switch {
-	case errors.Is(err, errReplaced):
+	case errors.Is(err, errReplaced), errors.Is(err, errNotEmpty):
 		return abi.Errorf(abi.CodeChanged, "%s: %w", path, err)
 	case errors.Is(err, syscall.ENOSPC):
 		return abi.Errorf(abi.CodeIO, "%s was not written: %w; make room on its file system", path, err)

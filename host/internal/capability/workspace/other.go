@@ -81,6 +81,9 @@ func realParent(path string) string {
 // handle holds nothing here.
 type handle struct{}
 
+// unheld is the handle of a node that is only a name.
+func unheld() handle { return handle{} }
+
 func (*handle) close() error { return nil }
 
 func (*handle) open(n *Node) (*os.File, Info, error) {

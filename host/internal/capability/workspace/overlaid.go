@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
@@ -25,12 +24,15 @@ type Overlaid struct {
 	// absent says that what the session sees is not on the disk: a directory that only
 	// staged files lie in, or nothing.
 	absent bool
+	// vacant says that nothing lies there, and that something can be staged all the same,
+	// whatever the disk has there.
+	vacant bool
 	fault  error
 }
 
 // Overlay resolves a path, and looks for it in a stage; nil is none.
 func Overlay(cwd, path string, stage capability.Stage) (*Overlaid, error) {
-	n, err := Resolve(cwd, path)
+	n, err := locate(cwd, path, stage)
 	if err != nil {
 		return nil, err
 	}
@@ -44,17 +46,32 @@ func Overlay(cwd, path string, stage capability.Stage) (*Overlaid, error) {
 	return o, nil
 }
 
+// locate resolves a path: on the disk, unless what is staged may lead elsewhere.
+func locate(cwd, path string, stage capability.Stage) (*Node, error) {
+	if stage == nil {
+		return Resolve(cwd, path)
+	}
+	shaped, err := stage.Shaped()
+	if err != nil {
+		return nil, err
+	}
+	if !shaped {
+		return Resolve(cwd, path)
+	}
+	return resolveStaged(cwd, path, stage)
+}
+
 // look finds what is staged. Content that gives way to newer while it is looked for
 // is looked for again.
 func (o *Overlaid) look(stage capability.Stage) error {
 	const tries = 5
 	for range tries {
 		staged, ok, err := stage.Lookup(o.Real)
-		if err != nil {
+		if err != nil || !ok {
 			return err
 		}
-		if !ok {
-			return o.lookAround(stage)
+		if staged.Kind != abi.KindFile {
+			return o.take(&staged)
 		}
 		content, err := Resolve(filepath.Dir(staged.Place), staged.Place)
 		if err != nil {
@@ -72,30 +89,26 @@ func (o *Overlaid) look(stage capability.Stage) error {
 	return abi.Errorf(abi.CodeIO, "what is staged for %s cannot be found; toolquay stage list shows what is staged", o.Target)
 }
 
-// lookAround finds what files that are staged elsewhere make of a path that leads to
-// nothing: a directory, if they lie below it, and no directory, if it lies below one.
-func (o *Overlaid) lookAround(stage capability.Stage) error {
-	if abi.CodeOf(o.fault) != abi.CodeNotFound {
-		return nil
-	}
-	below, err := stage.Below(o.Real)
-	if err != nil {
-		return err
-	}
-	if len(below) > 0 {
-		o.Info, o.absent, o.fault = Info{Kind: abi.KindDirectory, ModTime: below[0].Time}, true, nil
-		return nil
-	}
-	for dir := filepath.Dir(o.Real); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		_, ok, err := stage.Lookup(dir)
-		if err != nil {
-			return err
+// take goes by what is staged and is no file.
+func (o *Overlaid) take(staged *capability.Staged) error {
+	switch staged.Kind {
+	case abi.KindDirectory:
+		o.absent = staged.Opaque || o.fault != nil || o.Node.Info.Kind != abi.KindDirectory
+		o.fault = nil
+		if o.absent {
+			o.Info = Info{Kind: abi.KindDirectory, ModTime: staged.Time}
 		}
-		if ok {
-			o.absent = true
-			o.fault = abi.Errorf(abi.CodeNotDirectory, "%s: %s is a file, and no directory", o.Target, dir)
-			return nil
+	case "":
+		o.absent, o.vacant, o.Info = true, true, Info{}
+		if abi.CodeOf(o.fault) != abi.CodeNotDirectory {
+			o.fault = abi.Errorf(abi.CodeNotFound, "%s does not exist: it was removed in this session", o.Target)
 		}
+	case abi.KindSymlink: // where it leads in a circle
+		o.absent = true
+		o.fault = abi.Errorf(abi.CodeIO, "%s leads over more than %d symbolic links", o.Target, maxLinks)
+	default:
+		o.absent, o.Info = true, Info{Kind: abi.KindOther, what: "a special file"}
+		o.fault = abi.Errorf(abi.CodeNotRegular, "%s is a special file, and only regular files and directories are opened", o.Target)
 	}
 	return nil
 }
@@ -105,6 +118,10 @@ func (o *Overlaid) Err() error { return o.fault }
 
 // Exists reports whether something was found.
 func (o *Overlaid) Exists() bool { return o.fault == nil }
+
+// OnDisk reports whether something of what was found lies on the disk: a directory of
+// which only staged files are seen does not.
+func (o *Overlaid) OnDisk() bool { return o.Node.Exists() && !o.absent && o.content == nil }
 
 // Open opens the content; see [Node.Open].
 func (o *Overlaid) Open() (*os.File, Info, error) {
@@ -146,6 +163,8 @@ func (o *Overlaid) Stageable() error {
 	switch {
 	case o.content != nil:
 		return nil // it was asked before
+	case o.vacant && abi.CodeOf(o.fault) == abi.CodeNotFound:
+		return nil
 	case o.absent && o.fault != nil:
 		return o.fault
 	case o.absent:
@@ -167,36 +186,28 @@ func (n *Node) Stageable() error {
 	return d.Discard()
 }
 
-// InfoOf returns what is known of staged content.
+// InfoOf returns what is known of what is staged and was not removed. No link is followed.
 func InfoOf(s capability.Staged) (Info, error) {
-	n, err := Resolve(filepath.Dir(s.Place), s.Place)
-	if err != nil {
-		return Info{}, err
+	info, _, err := Lstat(s.Place)
+	if err == nil && info.Kind == "" {
+		err = abi.Errorf(abi.CodeNotFound, "%s is staged no more", s.Path)
 	}
-	return n.Info, errors.Join(n.Err(), n.Close())
+	return info, err
 }
 
-// Children returns what a stage has directly in a directory, by name: files, and
-// directories that lead to some, without a place. They may be on the disk too.
+// Children returns what a stage has directly in a directory, by name. They may be on the
+// disk too, and those that were removed are not to be seen.
 func Children(stage capability.Stage, dir string) (map[string]capability.Staged, error) {
 	if stage == nil {
 		return nil, nil //nolint:nilnil // there are none
 	}
-	below, err := stage.Below(dir)
-	if err != nil || len(below) == 0 {
+	list, err := stage.Children(dir)
+	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	out := make(map[string]capability.Staged, len(below))
-	skip := len(dir)
-	if !strings.HasSuffix(dir, string(filepath.Separator)) {
-		skip++
-	}
-	for _, s := range below {
-		name, _, deeper := strings.Cut(s.Path[skip:], string(filepath.Separator))
-		if deeper {
-			s.Place = ""
-		}
-		out[name] = s
+	out := make(map[string]capability.Staged, len(list))
+	for _, s := range list {
+		out[filepath.Base(s.Path)] = s
 	}
 	return out, nil
 }

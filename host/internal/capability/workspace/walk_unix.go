@@ -33,6 +33,9 @@ func Resolve(cwd, path string) (*Node, error) {
 	return n.settle(err)
 }
 
+// unheld is the handle of a node that is only a name.
+func unheld() handle { return handle{fd: -1} }
+
 // settle ends a resolution that got as far as a handle.
 func (n *Node) settle(err error) (*Node, error) {
 	if err == nil {

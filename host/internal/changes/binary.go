@@ -1,4 +1,4 @@
-package history
+package changes
 
 import (
 	"bytes"
@@ -25,10 +25,10 @@ func gitHash(there bool, content []byte) string {
 }
 
 // binary writes both sides as a whole: the new one, and the old one for git apply -R.
-func (c *changed) binary(b *bytes.Buffer) {
+func (s *sides) binary(b *bytes.Buffer) {
 	b.WriteString("GIT binary patch\n")
-	literal(b, c.new)
-	literal(b, c.old)
+	literal(b, s.new)
+	literal(b, s.old)
 }
 
 // perLine is how many bytes a line of a binary patch holds.

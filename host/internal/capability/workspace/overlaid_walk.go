@@ -1,0 +1,135 @@
+package workspace
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+)
+
+// stagedWalk resolves a path in a tree of which parts are staged: links may be staged, and
+// what the disk has may be removed or replaced.
+type stagedWalk struct {
+	stage capability.Stage
+	real  string   // where the walk is
+	rest  []string // the components still to walk, in order
+	links int
+	dir   bool // what is found must be a directory
+}
+
+// resolveStaged is [Resolve] for a session with a stage that has more than files. The node
+// is that of the disk at the path where the walk ends, which no link of the disk leads
+// away from.
+func resolveStaged(cwd, path string, stage capability.Stage) (*Node, error) {
+	p, err := name(cwd, path)
+	if err != nil {
+		return nil, err
+	}
+	w := &stagedWalk{stage: stage, real: filepath.VolumeName(p.raw) + string(filepath.Separator), dir: p.dir}
+	w.expand(p.raw)
+	for len(w.rest) > 0 {
+		more, err := w.step()
+		if err != nil {
+			return only(p.target, w.whole(), fault(p.target, err)), nil
+		}
+		if !more {
+			break
+		}
+	}
+	real := w.whole()
+	if slices.Contains(w.rest, "..") {
+		n := only(p.target, real, abi.Errorf(abi.CodeNotFound, "%s does not exist", p.target))
+		n.bar(true, w.dir)
+		return n, nil
+	}
+	if err := refusePath(p.target, real); err != nil {
+		return nil, err
+	}
+	n, err := Resolve(filepath.Dir(real), real)
+	if err != nil {
+		return nil, err
+	}
+	if n.Real != real { // the disk has a link there, which the session does not see
+		_ = n.Close() // nothing was done with it
+		n = only(p.target, real, abi.Errorf(abi.CodeNotFound, "%s does not exist", p.target))
+	}
+	n.Target = p.target
+	n.bar(false, w.dir)
+	return n, nil
+}
+
+// only is a node that is a name, and why there is nothing.
+func only(target, real string, why *abi.Error) *Node {
+	return &Node{Target: target, Real: real, fault: why, held: unheld()}
+}
+
+// expand puts the components of a path in front of what is left to walk.
+func (w *stagedWalk) expand(path string) {
+	path = strings.TrimPrefix(path, filepath.VolumeName(path))
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == filepath.Separator || r == '/' })
+	w.rest = append(parts, w.rest...)
+}
+
+// whole is where the walk is, with what it has not walked.
+func (w *stagedWalk) whole() string { return filepath.Join(append([]string{w.real}, w.rest...)...) }
+
+// step walks one component. It reports false where nothing lies further on.
+func (w *stagedWalk) step() (more bool, err error) {
+	part := w.rest[0]
+	switch part {
+	case ".":
+		w.rest = w.rest[1:]
+		return true, nil
+	case "..":
+		w.rest, w.real = w.rest[1:], filepath.Dir(w.real)
+		return true, nil
+	}
+	next := filepath.Join(w.real, part)
+	kind, target, err := w.at(next)
+	switch {
+	case err != nil:
+		return false, err
+	case kind == "":
+		return false, nil
+	case kind == abi.KindSymlink:
+		return true, w.follow(target)
+	case kind != abi.KindDirectory && len(w.rest) > 1:
+		return false, abi.Errorf(abi.CodeNotDirectory, "%s is a file, and no directory", next)
+	}
+	if w.dir && len(w.rest) == 1 && kind != abi.KindDirectory {
+		return false, abi.Errorf(abi.CodeNotDirectory, "%s is no directory", next)
+	}
+	w.rest, w.real = w.rest[1:], next
+	return true, nil
+}
+
+// at tells what the session sees at a path whose directory is real.
+func (w *stagedWalk) at(path string) (kind, target string, err error) {
+	staged, ok, err := w.stage.Lookup(path)
+	if err != nil || ok {
+		return staged.Kind, staged.Target, err
+	}
+	if refusePath(path, path) != nil {
+		return abi.KindDirectory, "", nil // it is refused at the end
+	}
+	info, target, err := Lstat(path)
+	if abi.CodeOf(err) == abi.CodeChanged {
+		return "", "", nil // the directory that it would lie in is staged, and not on the disk
+	}
+	return info.Kind, target, err
+}
+
+func (w *stagedWalk) follow(target string) error {
+	if w.links++; w.links > maxLinks {
+		return abi.Errorf(abi.CodeIO, "%s leads over more than %d symbolic links", w.whole(), maxLinks)
+	}
+	w.rest = w.rest[1:]
+	w.dir = w.dir || len(w.rest) == 0 && endsAsDir(target)
+	if filepath.IsAbs(target) {
+		w.real = filepath.VolumeName(target) + string(filepath.Separator)
+	}
+	w.expand(target)
+	return nil
+}

@@ -1,0 +1,221 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package workspace
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// making is what is made for a spot, until it is in place.
+type making struct{ staging }
+
+func begin(path string, makeDirs bool) (*making, error) {
+	m := &making{staging{stagedFile: stagedFile{calls: system, fd: -1}, base: filepath.Base(path)}}
+	m.ground = &ground{calls: &m.calls, path: filepath.Dir(path), fd: -1}
+	err := m.ground.find(makeDirs)
+	if err == nil && kernelOwned(m.ground.fd, m.ground.info) {
+		err = refused(path, "it lies in a file system of the kernel's")
+	}
+	if err != nil {
+		return nil, joinLeft(err, m.ground.remove())
+	}
+	return m, nil
+}
+
+func lookAt(path string) (Info, string, error) {
+	m, err := begin(path, false)
+	if err != nil {
+		return Info{}, "", err
+	}
+	defer m.ground.close()
+	info, err := fstatat(m.ground.fd, m.base)
+	if errors.Is(err, unix.ENOENT) {
+		return Info{}, "", nil
+	}
+	if err != nil || info.Kind != abi.KindSymlink {
+		return info, "", err
+	}
+	target, err := readlink(m.ground.fd, m.base)
+	return info, target, err
+}
+
+func (m *making) makeFile(content io.Reader, mode uint32) error {
+	if err := m.open(0o600); err != nil {
+		return err
+	}
+	if _, err := io.Copy(writerFunc(m.write), content); err != nil {
+		return err
+	}
+	if err := m.setMode(mode); err != nil {
+		return err
+	}
+	return m.sync()
+}
+
+// writerFunc is a function as a writer.
+type writerFunc func(p []byte) (int, error)
+
+func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
+
+func (m *making) makeDir(mode uint32) error {
+	name := tempName(m.base)
+	if err := m.calls.mkdir(m.ground.fd, name); err != nil {
+		return err
+	}
+	m.temp = name
+	if mode == 0 {
+		return nil
+	}
+	return m.chmodAt(name, mode)
+}
+
+func (m *making) makeLink(target string) error {
+	name := tempName(m.base)
+	if err := again(func() error { return unix.Symlinkat(target, m.ground.fd, name) }); err != nil {
+		return err
+	}
+	m.temp = name
+	return nil
+}
+
+func (m *making) take(file string) error {
+	name := tempName(m.base)
+	if err := again(func() error { return unix.Renameat(unix.AT_FDCWD, file, m.ground.fd, name) }); err != nil {
+		return err
+	}
+	m.temp = name
+	return nil
+}
+
+func (m *making) temporary() string { return filepath.Join(m.ground.path, m.temp) }
+
+func (m *making) commit(was Info, check func() error) error {
+	mine, err := m.mine()
+	if err != nil {
+		return err
+	}
+	if err := m.unchanged(was); err != nil {
+		return err
+	}
+	switch {
+	case mine.Kind == "" && was.Kind == "":
+		return nil
+	case mine.Kind == "":
+		return m.remove(was, check)
+	case was.Kind == "":
+		return m.create(mine)
+	case check != nil:
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return m.replace(was, mine)
+}
+
+// mine tells what was made; zero is nothing.
+func (m *making) mine() (Info, error) {
+	switch {
+	case m.fd >= 0:
+		return fstat(m.fd)
+	case m.temp != "":
+		return fstatat(m.ground.fd, m.temp)
+	}
+	return Info{}, nil
+}
+
+// remove takes away what was there. All but a directory goes aside first, so that nothing
+// that took its place is removed.
+func (m *making) remove(was Info, check func() error) error {
+	dir := m.ground.fd
+	if was.Kind == abi.KindDirectory {
+		if err := unix.Unlinkat(dir, m.base, unix.AT_REMOVEDIR); err != nil {
+			return emptied(err)
+		}
+		return m.gone()
+	}
+	aside := tempName(m.base)
+	if err := m.ground.move(m.base, aside); err != nil {
+		return err
+	}
+	out, err := fstatat(dir, aside)
+	if err == nil && !out.still(was) {
+		err = errReplaced
+	}
+	if err == nil && check != nil {
+		err = check()
+	}
+	if err != nil {
+		if e := m.ground.move(aside, m.base); e != nil {
+			return m.kept(aside, err, e)
+		}
+		return err
+	}
+	if err := m.calls.unlink(dir, aside); err != nil {
+		return m.uncertain(err)
+	}
+	return m.gone()
+}
+
+// gone writes out that something was removed.
+func (m *making) gone() error {
+	if err := m.ground.sync(); err != nil {
+		return m.uncertain(err)
+	}
+	return nil
+}
+
+// emptied says of a directory that is not empty what to do.
+func emptied(err error) error {
+	if isNotEmpty(err) {
+		return errNotEmpty
+	}
+	return err
+}
+
+func (m *making) chmod(was Info, mode uint32) error {
+	if err := m.unchanged(was); err != nil {
+		return err
+	}
+	if err := m.chmodAt(m.base, mode); err != nil {
+		return err
+	}
+	return m.ground.sync()
+}
+
+// chmodAt sets the mode of an entry, which is no link.
+func (m *making) chmodAt(name string, mode uint32) error {
+	fd, err := openat(m.ground.fd, name, openFile)
+	if errors.Is(err, unix.EACCES) { // it is the host's, and may not be read
+		return again(func() error { return unix.Fchmodat(m.ground.fd, name, mode, unix.AT_SYMLINK_NOFOLLOW) })
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }() // it was not written
+	if err := again(func() error { return unix.Fchmod(fd, mode) }); err != nil {
+		return err
+	}
+	err = m.calls.sync(fd)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EBADF) {
+		return nil // the file system has no such thing
+	}
+	return err
+}
+
+// discard lets go; undo takes away what was made and is not in place.
+func (m *making) discard(undo bool) error {
+	if !undo {
+		m.release()
+		return nil
+	}
+	if m.ground.fd >= 0 && m.fd < 0 && m.temp != "" && unix.Unlinkat(m.ground.fd, m.temp, unix.AT_REMOVEDIR) == nil {
+		m.temp = "" // it was a directory
+	}
+	return m.staging.discard()
+}

@@ -1,0 +1,153 @@
+package changes
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Change is what becomes of a path.
+type Change struct {
+	Path string
+	// Before and After are what lies there; nil is nothing.
+	Before, After *Node
+	// From is where the file was before, if it was renamed; see [Renames].
+	From string
+}
+
+// Below reports whether a path lies below a directory.
+func Below(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && rest != "" && (strings.HasSuffix(dir, string(filepath.Separator)) || rest[0] == filepath.Separator)
+}
+
+// Renames joins files that are gone with new ones that hold the same: the new one is from
+// the former, whose own change is left out. Empty files are too much alike. Among several
+// that hold the same, those of one name belong together first.
+func Renames(list []Change) []Change {
+	gone := make(map[string][]int) // by content
+	for i := range list {
+		if c := &list[i]; c.Before.Is(File) && c.After == nil && c.Before.Size > 0 {
+			gone[c.Before.Hash] = append(gone[c.Before.Hash], i)
+		}
+	}
+	if len(gone) == 0 {
+		return list
+	}
+	taken := make(map[int]bool)
+	join := func(sameName bool) {
+		for i := range list {
+			c := &list[i]
+			if !c.After.Is(File) || c.Before != nil || c.From != "" {
+				continue
+			}
+			left := gone[c.After.Hash]
+			at := slices.IndexFunc(left, func(j int) bool {
+				return !sameName || filepath.Base(list[j].Path) == filepath.Base(c.Path)
+			})
+			if at < 0 {
+				continue
+			}
+			j := left[at]
+			gone[c.After.Hash] = slices.Delete(left, at, at+1)
+			taken[j] = true
+			list[i].From, list[i].Before = list[j].Path, list[j].Before
+		}
+	}
+	list = slices.Clone(list)
+	join(true)
+	join(false)
+	out := list[:0]
+	for i := range list {
+		if !taken[i] {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+// Ordered returns changes in the order to do them in: directories before what lies in
+// them, and what is removed last, from below; but what lies in a directory that becomes
+// something else is removed first.
+func Ordered(list []Change) []Change {
+	var turned []string // directories that become something else
+	for i := range list {
+		if c := &list[i]; c.Before.Is(Dir) && c.After != nil && !c.After.Is(Dir) {
+			turned = append(turned, c.Path)
+		}
+	}
+	out := slices.Clone(list)
+	Order(out, func(c Change) (path string, gone, first bool) {
+		below := func(dir string) bool { return Below(c.Path, dir) }
+		return c.Path, c.After == nil, c.After == nil && slices.ContainsFunc(turned, below)
+	})
+	return out
+}
+
+// Order orders what becomes of paths as [Ordered] does: of tells of each the path, whether
+// nothing is to lie there, and whether that comes before all else.
+func Order[T any](list []T, of func(T) (path string, gone, first bool)) {
+	slices.SortFunc(list, func(a, b T) int {
+		pathA, goneA, firstA := of(a)
+		pathB, goneB, firstB := of(b)
+		byPath := ComparePaths(pathA, pathB)
+		if goneA {
+			byPath = -byPath
+		}
+		return cmp.Or(rank(goneA, firstA)-rank(goneB, firstB), byPath)
+	})
+}
+
+func rank(gone, first bool) int {
+	switch {
+	case first:
+		return 0
+	case gone:
+		return 2
+	}
+	return 1
+}
+
+// ComparePaths orders paths such that what lies in a directory follows it at once.
+func ComparePaths(a, b string) int {
+	const separator = filepath.Separator
+	for i := 0; i < len(a) && i < len(b); i++ {
+		if a[i] == b[i] {
+			continue
+		}
+		if a[i] == separator {
+			return -1
+		}
+		if b[i] == separator {
+			return 1
+		}
+		return cmp.Compare(a[i], b[i])
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// Conflict is why a change cannot be done.
+type Conflict struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+	// Forceable says that it would be done all the same where that is asked for.
+	Forceable bool `json:"forceable,omitempty"`
+}
+
+// ConflictError is that changes cannot be done. None was.
+type ConflictError struct {
+	// Undone says what was not done: "applied".
+	Undone    string
+	Conflicts []Conflict
+}
+
+// Error names the first; the others are for who asks.
+func (e *ConflictError) Error() string {
+	first := e.Conflicts[0]
+	if n := len(e.Conflicts) - 1; n > 0 {
+		return fmt.Sprintf("nothing was %s: %s: %s; and %d more", e.Undone, first.Path, first.Why, n)
+	}
+	return fmt.Sprintf("nothing was %s: %s: %s", e.Undone, first.Path, first.Why)
+}

@@ -1,0 +1,137 @@
+package changes
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/internal/atomicfile"
+	"github.com/toolquay/toolquay/internal/privatedir"
+)
+
+// LogName is the name of a [Log] in its directory.
+const LogName = "log.jsonl"
+
+// Log is a file of lines, each with a checksum of its own, that several processes append
+// to, under a lock that is theirs to take. What is read of it is kept by its functions. It
+// is for one goroutine at a time.
+type Log struct {
+	// Dir is the directory that the file is in, and Max bounds a line in bytes.
+	Dir string
+	Max int
+	// Reset is called before a file is read from its start, and Take with each line,
+	// without its newline and with the place where it begins. Max and one more bytes of a
+	// longer line stand for it, as no line of ours is so long.
+	Reset func()
+	Take  func(text []byte, offset int64)
+
+	end int64
+	// file is the one that was read; nil is none yet.
+	file os.FileInfo
+}
+
+// Exists reports whether there was a file when the log was read last.
+func (l *Log) Exists() bool { return l.file != nil }
+
+// Forget has all of it read again.
+func (l *Log) Forget() { l.file, l.end = nil, 0 }
+
+// Open opens the file for reading; nil is none yet.
+func (l *Log) Open() (*os.File, error) {
+	f, _, err := privatedir.OpenOwn(filepath.Join(l.Dir, LogName), os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return f, err
+}
+
+// Refresh reads what came since. Most of the time nothing did, which costs one system
+// call.
+func (l *Log) Refresh() error {
+	if l.file != nil {
+		info, err := os.Lstat(filepath.Join(l.Dir, LogName))
+		if err == nil && os.SameFile(l.file, info) && info.Size() == l.end {
+			return nil
+		}
+	}
+	f, err := l.Open()
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		if l.file != nil { // it was removed
+			l.Forget()
+			l.Reset()
+		}
+		return nil
+	}
+	return errors.Join(l.read(f), f.Close())
+}
+
+// read reads the whole lines that came. What follows the last newline may be in the middle
+// of being written.
+func (l *Log) read(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if l.file == nil || !os.SameFile(l.file, info) || info.Size() < l.end {
+		l.end = 0
+		l.Reset()
+	}
+	l.file = info
+	size := info.Size() - l.end
+	if size == 0 {
+		return nil
+	}
+	lines := bufio.NewReaderSize(io.NewSectionReader(f, l.end, size), int(min(size, int64(l.Max))+1))
+	for {
+		text, err := lines.ReadSlice('\n')
+		length := int64(len(text))
+		for errors.Is(err, bufio.ErrBufferFull) {
+			var more []byte
+			text = append([]byte(nil), text[:min(len(text), l.Max+1)]...)
+			more, err = lines.ReadSlice('\n')
+			length += int64(len(more))
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if text[len(text)-1] == '\n' {
+			text = text[:len(text)-1]
+		}
+		l.Take(text, l.end)
+		l.end += length
+	}
+}
+
+// Append adds lines, with their newlines, for good: all of them or none. The lock is held,
+// and the log was read. Half a line that a crash left is cut off, and so is what cannot be
+// written to its end.
+func (l *Log) Append(text []byte) error {
+	f, _, err := privatedir.OpenOwn(filepath.Join(l.Dir, LogName), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	made := l.file == nil
+	err = f.Truncate(l.end)
+	if err == nil {
+		_, err = f.WriteAt(text, l.end)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil && made {
+		err = atomicfile.SyncDir(l.Dir)
+	}
+	if err != nil {
+		return errors.Join(err, f.Truncate(l.end), f.Close())
+	}
+	return errors.Join(l.read(f), f.Close())
+}

@@ -1,0 +1,145 @@
+package changes
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+)
+
+// Found is what lay at a path, held until Close. It is for one goroutine.
+type Found struct {
+	Path string
+	// Node is what was found; nil is nothing.
+	Node *Node
+	// Info is what is known of it; zero where there is nothing.
+	Info workspace.Info
+	// File is open for reading where it is a regular file.
+	File *os.File
+
+	place *workspace.Node // nil where a link lies there
+}
+
+// permission are the bits of a mode that a Node has.
+const permission = 0o777
+
+// Look finds out what lies at a real path, and reads a file to know what it holds. It
+// fails where a part of the path before the last is a link by now: nothing is written
+// through one that was put there since.
+func Look(ctx context.Context, path string) (*Found, error) {
+	f, err := Find(path)
+	if err != nil || f.File == nil {
+		return f, err
+	}
+	held, err := f.Hash(ctx)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	f.Node.Hash, f.Node.Size = held.Hash, held.Size
+	return f, nil
+}
+
+// Find is [Look], but reads no file: the Node of a regular file has no hash, and the size
+// that the system says.
+func Find(path string) (*Found, error) {
+	place, err := workspace.Resolve(filepath.Dir(path), path)
+	if err != nil {
+		return nil, err
+	}
+	f := &Found{Path: path, place: place}
+	if err := f.find(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (f *Found) find() error {
+	err := f.place.Err()
+	switch {
+	case f.place.Real != f.Path:
+		return f.link()
+	case err == nil:
+		return f.open()
+	case abi.CodeOf(err) == abi.CodeNotFound || abi.CodeOf(err) == abi.CodeNotDirectory:
+		return nil // below what is no directory there is nothing either
+	}
+	if e := f.link(); e != nil { // a link that leads in a circle
+		return err
+	}
+	return nil
+}
+
+// link finds a link at the path, which was not to be followed.
+func (f *Found) link() error {
+	info, target, err := workspace.Lstat(f.Path)
+	if err != nil || info.Kind != abi.KindSymlink {
+		return fmt.Errorf("the path leads to %s now", f.place.Real)
+	}
+	err = f.place.Close()
+	f.place, f.Info, f.Node = nil, info, &Node{Kind: Link, Target: Name(target)}
+	return err
+}
+
+func (f *Found) open() error {
+	f.Info = f.place.Info
+	f.Node = &Node{Mode: f.Info.Mode & permission}
+	switch f.Info.Kind {
+	case abi.KindDirectory:
+		f.Node.Kind = Dir
+		return nil
+	case abi.KindOther:
+		f.Node = &Node{Kind: Other, What: f.Info.What()}
+		return nil
+	}
+	var err error
+	f.File, f.Info, err = f.place.Open()
+	f.Node.Size = f.Info.Size
+	return err
+}
+
+// Hash reads all of a file that is open and tells what it holds by now.
+func (f *Found) Hash(ctx context.Context) (*Node, error) {
+	h := sha256.New()
+	n, err := io.Copy(h, Cancellable(ctx, f.Reader()))
+	return &Node{Hash: hex.EncodeToString(h.Sum(nil)), Size: n, Mode: f.Info.Mode & permission}, err
+}
+
+// maxFile is more than any file has.
+const maxFile = 1<<63 - 1
+
+// Reader reads the file from its start.
+func (f *Found) Reader() io.Reader { return io.NewSectionReader(f.File, 0, maxFile) }
+
+// Close lets go of it.
+func (f *Found) Close() error {
+	var err error
+	if f.place != nil {
+		err = f.place.Close()
+	}
+	if f.File != nil {
+		err = errors.Join(err, f.File.Close())
+	}
+	return err
+}
+
+// Cancellable is a reader that ends with the cause of a context once that is over.
+func Cancellable(ctx context.Context, from io.Reader) io.Reader { return &cancellable{ctx, from} }
+
+type cancellable struct {
+	ctx  context.Context //nolint:containedctx // it is of one reading
+	from io.Reader
+}
+
+func (c *cancellable) Read(p []byte) (int, error) {
+	if c.ctx.Err() != nil {
+		return 0, context.Cause(c.ctx)
+	}
+	return c.from.Read(p)
+}

@@ -1,0 +1,160 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/toolquay/toolquay/host/internal/changes"
+	"github.com/toolquay/toolquay/internal/filelock"
+	"github.com/toolquay/toolquay/internal/privatedir"
+)
+
+// Layer is a directory that can be mounted with what is staged over it: an overlay of
+// Root as the lower directory, with userxattr.
+type Layer struct {
+	Root string
+	// Upper is the part of the tree that is Root's, and Work an empty directory beside it,
+	// on the same file system.
+	Upper, Work string
+}
+
+// Layers returns what is to be mounted so that programs see directories as the session's
+// tools do, by real path: one that lies in another has no layer of its own. What they need
+// is made. From then on commands may have changed anything below the directories, until
+// all is discarded.
+func (s *Store) Layers(roots []string) ([]Layer, error) {
+	for _, root := range roots {
+		if !isPath(root) {
+			return nil, fmt.Errorf("the directory %q is not named by an absolute path", root)
+		}
+	}
+	roots = outermost(roots)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Layer
+	err := s.locked(context.Background(), func() error {
+		if err := s.index.refresh(); err != nil {
+			return err
+		}
+		for _, root := range roots {
+			l, err := s.layer(root)
+			if err != nil {
+				return fmt.Errorf("preparing what is staged below %s: %w", root, err)
+			}
+			out = append(out, l)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// outermost leaves out directories that lie in others.
+func outermost(roots []string) []string {
+	roots = slices.Clone(roots)
+	slices.SortFunc(roots, changes.ComparePaths)
+	var out []string
+	for _, root := range roots {
+		if n := len(out); n == 0 || out[n-1] != root && !changes.Below(root, out[n-1]) {
+			out = append(out, root)
+		}
+	}
+	return out
+}
+
+// layer makes what a layer needs.
+func (s *Store) layer(root string) (Layer, error) {
+	var lines []line
+	at := slices.Index(s.index.layers, root)
+	if at < 0 {
+		at = len(s.index.layers)
+		lines = []line{{Kind: kindLayer, Path: changes.Name(root)}}
+	}
+	made, err := s.tree.makeDirs(root)
+	if err == nil {
+		err = s.index.add(append(lines, made...)...)
+	}
+	l := Layer{Root: root, Upper: s.tree.at(root), Work: filepath.Join(s.dir, workDir, strconv.Itoa(at))}
+	if err == nil {
+		err = privatedir.Make(filepath.Dir(l.Work))
+	}
+	if err == nil {
+		err = privatedir.Make(l.Work)
+	}
+	return l, err
+}
+
+// busyName is locked while commands run over what is staged.
+const busyName = "busy"
+
+// running are the commands of this process that run over what is staged.
+type running struct {
+	n    int
+	file *os.File
+}
+
+// errRunning is that of an applying while a command runs.
+var errRunning = errors.New("a command of the session runs, and may change what is staged; wait for it, or end it")
+
+// Running notes that a command begins to run over what is staged, until done is called:
+// nothing is applied or discarded meanwhile, by this process or another. Background tasks
+// are such commands.
+func (s *Store) Running() (done func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running.n == 0 {
+		if err := s.make(); err != nil {
+			return nil, err
+		}
+		f, _, err := privatedir.OpenOwn(filepath.Join(s.dir, busyName), os.O_RDWR|os.O_CREATE)
+		if err != nil {
+			return nil, err
+		}
+		const applying = time.Minute // another process applies, and is waited for
+		if err := filelock.Wait(f, applying); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		s.running.file = f
+	}
+	s.running.n++
+	return s.ended, nil
+}
+
+func (s *Store) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running.n--; s.running.n > 0 {
+		return
+	}
+	filelock.Unlock(s.running.file)
+	_ = s.running.file.Close() // nothing was written
+	s.running.file = nil
+}
+
+// alone does something while no command runs, and nobody else changes the stage.
+func (s *Store) alone(ctx context.Context, do func() error) error {
+	if s.running.n > 0 {
+		return errRunning
+	}
+	return s.locked(ctx, func() error {
+		f, _, err := privatedir.OpenOwn(filepath.Join(s.dir, busyName), os.O_RDWR|os.O_CREATE)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		err = filelock.Try(f)
+		if errors.Is(err, filelock.ErrLocked) {
+			return errRunning
+		}
+		if err != nil {
+			return err
+		}
+		defer filelock.Unlock(f)
+		return do()
+	})
+}

@@ -1,0 +1,28 @@
+//go:build !linux
+
+package stage
+
+import (
+	"io/fs"
+	"os"
+
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+)
+
+// There is no overlayfs: nothing but tools changes the tree, which make files.
+
+func isWhiteout(string, fs.FileInfo) bool { return false }
+
+func isOpaque(string) bool { return false }
+
+func setOpaque(string) error { return nil }
+
+func clearOpaque(string) error { return nil }
+
+func identity(fs.FileInfo) string { return "" }
+
+func names(fs.FileInfo) uint64 { return 1 }
+
+func give(string, workspace.Info) {}
+
+func keepAttributes(_, _ *os.File) []string { return nil }

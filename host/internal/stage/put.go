@@ -1,0 +1,218 @@
+package stage
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/changes"
+)
+
+// Put is as [capability.Stage] has it.
+func (s *Store) Put(ctx context.Context, w capability.StagedWrite) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.locked(ctx, func() error { return s.put(&w) })
+	if err == nil {
+		return nil
+	}
+	if e := os.Remove(w.Place); e != nil && !errors.Is(e, fs.ErrNotExist) {
+		s.options.Logger.Warn("content that was not staged could not be removed", "file", w.Place, "error", e)
+	}
+	if code := abi.CodeOf(err); code == abi.CodeChanged {
+		return err
+	}
+	return abi.Errorf(abi.CodeIO, "%s was not staged: %w", w.Path, err)
+}
+
+// put stages a write. What is noted of it is noted before: a process that is killed in
+// between leaves a note of what nobody staged, which the next write begins anew.
+func (s *Store) put(w *capability.StagedWrite) error {
+	if err := s.index.refresh(); err != nil {
+		return err
+	}
+	if !isPath(w.Path) {
+		return fmt.Errorf("the path %q is no absolute one", w.Path)
+	}
+	if info, err := os.Lstat(w.Place); err != nil || info.Size() != w.Size {
+		return errors.Join(fmt.Errorf("the content at %s is gone", w.Place), err)
+	}
+	was, ok, err := s.tree.lookup(w.Path)
+	if err != nil {
+		return err
+	}
+	if was.Version != w.Was {
+		return abi.Errorf(abi.CodeChanged, "what was staged for %s was applied, discarded or staged anew just now; read it again", w.Path)
+	}
+	if ok && was.Kind != "" && was.Kind != abi.KindFile {
+		return abi.Errorf(abi.CodeChanged, "%s is no file any more; look at it again", w.Path)
+	}
+	lines, err := s.notesFor(w, ok)
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(w.Place, s.modeFor(w, &was)); err != nil {
+		return err
+	}
+	if at, rel := s.mountOf(w.Path); at != "" {
+		if err := s.index.add(lines...); err != nil {
+			return err
+		}
+		return putMounted(at, rel, w.Place)
+	}
+	made, err := s.tree.makeDirs(filepath.Dir(w.Path))
+	if err == nil {
+		err = s.index.add(append(made, lines...)...)
+	}
+	if err != nil {
+		return err
+	}
+	return s.tree.put(w.Path, w.Place)
+}
+
+// notesFor is what the log says of a write. What the path was when it was first staged stays
+// noted, unless the note is of what is not staged any more.
+func (s *Store) notesFor(w *capability.StagedWrite, staged bool) ([]line, error) {
+	l := line{
+		Kind: kindStage, Path: changes.Name(w.Path), Content: contentOf(w.Hash, w.Size),
+		Base: baseOf(w.Base), Call: w.Call.ID, Tool: w.Call.Tool,
+	}
+	known := s.index.notes[w.Path] != nil
+	switch {
+	case known && !staged:
+		return []line{{Kind: kindForget, Path: l.Path}, l}, nil
+	case !known && staged: // a command made it, and nobody has looked since
+		base, err := s.base(w.Path, s.index.last)
+		l.Base, l.Stamp, l.Changed, l.Began = base.Base, base.Stamp, base.Changed, base.Began
+		return []line{l}, err
+	}
+	return []line{l}, nil
+}
+
+// modeFor is the mode of what is staged: that of what was staged before, or of the file on
+// the disk, or of new files, which the content has.
+func (s *Store) modeFor(w *capability.StagedWrite, was *capability.Staged) fs.FileMode {
+	if was.Kind == abi.KindFile {
+		if info, err := os.Lstat(was.Place); err == nil {
+			return info.Mode().Perm()
+		}
+	}
+	if w.Base != nil && w.Base.Mode&permission != 0 {
+		return fs.FileMode(w.Base.Mode & permission)
+	}
+	if info, err := os.Lstat(w.Place); err == nil {
+		return info.Mode().Perm()
+	}
+	const usual = 0o644
+	return usual
+}
+
+// put moves a file to its place in the tree.
+func (t *tree) put(path, file string) error {
+	at := t.at(path)
+	was, _, err := workspace.Lstat(at)
+	if err != nil {
+		return err
+	}
+	spot, err := workspace.NewSpot(at, false)
+	if err != nil {
+		return err
+	}
+	if err = spot.Take(file); err == nil {
+		err = spot.Commit(was, nil)
+	}
+	return errors.Join(err, spot.Discard())
+}
+
+// Mounted has writes go through another path while a directory is mounted over the tree:
+// at is the path of the mounted directory, such as that of a descriptor below /proc. So
+// programs that see the mounted directory see the writes as well. An empty one is that it
+// is mounted no more. The root is that of a [Layer]. Once something is applied or
+// discarded, see [Store.Generation], writes go into the tree until it is told again.
+func (s *Store) Mounted(root, at string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at == "" {
+		delete(s.mounted, root)
+		return
+	}
+	_ = s.index.refresh() // who writes next is told of a failure
+	s.mounted[root] = mounted{at, s.index.generation}
+}
+
+// mounted is where a directory is mounted, and since which generation of what is staged.
+type mounted struct {
+	at         string
+	generation int
+}
+
+// mountOf returns the mounted directory that a path lies in, and its path there.
+func (s *Store) mountOf(path string) (at, rel string) {
+	longest := ""
+	for root, m := range s.mounted {
+		if m.generation == s.index.generation && changes.Below(path, root) && len(root) > len(longest) {
+			longest = root
+		}
+	}
+	if longest == "" {
+		return "", ""
+	}
+	rel, err := filepath.Rel(longest, path)
+	if err != nil {
+		return "", ""
+	}
+	return s.mounted[longest].at, rel
+}
+
+// putMounted writes a file into a mounted directory, by a name that nothing has and a
+// rename, and removes it where it was.
+func putMounted(at, rel, file string) (err error) {
+	root, err := os.OpenRoot(at)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	from, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }() // it was read
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(rel)
+	if err := root.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	temp := filepath.Join(dir, workspace.TemporaryName(filepath.Base(rel)))
+	to, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	if err == nil {
+		err = to.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		err = to.Sync()
+	}
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = root.Rename(temp, rel)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(temp))
+	}
+	return os.Remove(file)
+}
+
+// newCall names what all of one applying have in common.
+func newCall() string { return "apply-" + rand.Text()[:8] }

@@ -1,0 +1,126 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/changes"
+)
+
+// Scan finds what a command made, changed or removed that began at a time, and notes what
+// lay there on the disk, by which an applying tells what something else changed since.
+// What was changed on the disk while the command ran is noted as such: nobody knows which
+// of the two the command saw.
+//
+// It costs next to nothing where the command changed nothing, but for the entries of the
+// tree, which are looked at.
+func (s *Store) Scan(ctx context.Context, began time.Time, call capability.Call) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.index.refresh(); err != nil {
+		return err
+	}
+	missing, err := s.unnoted(ctx)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return s.locked(ctx, func() error {
+		if err := s.index.refresh(); err != nil {
+			return err
+		}
+		var lines []line
+		for _, path := range missing {
+			if s.index.notes[path] != nil {
+				continue // another process was faster
+			}
+			l, err := s.base(path, began)
+			if err != nil {
+				return err
+			}
+			l.Call, l.Tool = call.ID, call.Tool
+			lines = append(lines, l)
+		}
+		return s.index.add(lines...)
+	})
+}
+
+// unnoted are the paths of the tree without a note.
+func (s *Store) unnoted(ctx context.Context) ([]string, error) {
+	tops, err := s.tree.top()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	var walk func(dir string) error
+	walk = func(dir string) error {
+		list, err := s.tree.children(dir)
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		for i := range list {
+			if s.index.notes[list[i].Path] == nil {
+				out = append(out, list[i].Path)
+			}
+			if list[i].Kind != abi.KindDirectory {
+				continue
+			}
+			if err := walk(list[i].Path); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, top := range tops {
+		if err := walk(top); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// base notes what lies at a path on the disk, for what was changed since a time.
+func (s *Store) base(path string, since time.Time) (line, error) {
+	l := line{Kind: kindBase, Path: changes.Name(path), Began: since}
+	info, target, err := workspace.Lstat(path)
+	if err != nil {
+		if code := abi.CodeOf(err); code == abi.CodeChanged || code == abi.CodeNotDirectory || code == abi.CodeNotFound {
+			err = nil // the directory that it would lie in is not there
+		}
+		return l, err
+	}
+	if info.Kind == "" {
+		return l, nil
+	}
+	l.Base, l.Stamp = nodeOf(info, target), stampOf(info)
+	l.Changed = !info.ChangeTime.IsZero() && !info.ChangeTime.Before(since) && info.Kind != abi.KindDirectory
+	return l, nil
+}
+
+// stampOf tells what lies on the disk from what it was before something else changed it.
+func stampOf(info workspace.Info) string {
+	s := info.Stamp()
+	return fmt.Sprintf("%s-%d-%d-%d-%d-%d", info.Kind, s.Device, s.Inode, s.Size, s.ModTime.UnixNano(), s.ChangeTime.UnixNano())
+}
+
+// nodeOf is what an entry of the disk is, without what a file holds.
+func nodeOf(info workspace.Info, target string) *Content {
+	n := &Content{Mode: info.Mode & permission}
+	switch info.Kind {
+	case abi.KindFile:
+		n.Size = info.Size
+	case abi.KindDirectory:
+		n.Kind = changes.Dir
+	case abi.KindSymlink:
+		n = &Content{Kind: changes.Link, Target: changes.Name(target)}
+	default:
+		n = &Content{Kind: changes.Other, What: info.What()}
+	}
+	return n
+}

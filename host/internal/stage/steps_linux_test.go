@@ -1,0 +1,172 @@
+package stage_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/toolquay/toolquay/host/internal/history"
+	"github.com/toolquay/toolquay/host/internal/stage"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// much is a stage with a change of each kind, and the directory as it is to be.
+func much(t *testing.T) (r *room, want string) {
+	t.Helper()
+	want = t.TempDir()
+	project(t, want)
+	err := errors.Join(
+		os.Remove(want+"/a"), mkdir(want, "a"), write(want, "a/x", "x", 0o644), // a file becomes a directory
+		os.RemoveAll(want+"/d"), mkdir(want, "d"), write(want, "d/x", "X", 0o644), write(want, "d/z", "z", 0o755), // a directory is replaced
+		os.Remove(want+"/l"), write(want, "l", "l", 0o644), // a link becomes a file
+		os.Remove(want+"/ro"), // a file is removed
+		mkdir(want, "n"), mkdir(want, "n/m"), write(want, "n/m/f", "f", 0o644), os.Symlink("m", want+"/n/k"),
+		write(want, "tool", "tool", 0o644),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, u := layered(t)
+	u.opaque("a")
+	u.write("a/x", "x", 0o644)
+	u.opaque("d")
+	u.write("d/x", "X", 0o644)
+	u.write("d/z", "z", 0o755)
+	u.write("l", "l", 0o644)
+	u.remove("ro")
+	u.opaque("n")
+	u.opaque("n/m")
+	u.write("n/m/f", "f", 0o644)
+	u.link("n/k", "m")
+	r.ran()
+	r.stage("tool", "tool")
+	return r, want
+}
+
+// TestKilledAtEachStep kills a process at each step of an applying, and applies again:
+// then everything is as it is to be, nothing is left, and all of it can be undone.
+func TestKilledAtEachStep(t *testing.T) {
+	t.Parallel()
+	ended := false
+	for step := 1; !ended; step++ {
+		r, want := much(t)
+		before := modes(t, r.work)
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s\n%s\n%d", victim, r.dir, filepath.Join(filepath.Dir(r.dir), "history"), step))
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			ended = true
+		} else if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+			t.Fatalf("step %d: %v\n%s", step, err, out)
+		}
+		r.Store = r.open(r.history)
+		if _, err := r.Apply(t.Context(), everything); err != nil && !errors.Is(err, stage.ErrNothing) {
+			t.Fatalf("killed at step %d: %v\n%s", step, err, modes(t, r.work))
+		}
+		if got, want := tidied(t, r.work), modes(t, want); got != want {
+			t.Fatalf("killed at step %d:\n%s\nwant:\n%s", step, got, want)
+		}
+		r.emptied()
+		if _, err := r.history.Restore(t.Context(), history.Selection{}, history.RestoreOptions{}); err != nil {
+			t.Fatalf("killed at step %d: undoing: %v", step, err)
+		}
+		if got := tidied(t, r.work); got != before {
+			t.Fatalf("killed at step %d, undone:\n%s\nwant:\n%s", step, got, before)
+		}
+		const fewest = 20
+		if ended && step < fewest {
+			t.Errorf("it has %d steps", step)
+		}
+	}
+}
+
+// tidied is what lies in a directory once that is removed which a killed host may leave.
+func tidied(t *testing.T, dir string) string {
+	t.Helper()
+	var left []string
+	for line := range strings.Lines(modes(t, dir)) {
+		if strings.Contains(line, ".toolquay-") {
+			left = append(left, line)
+		}
+	}
+	if len(left) > 0 {
+		t.Logf("left beside: %q", left)
+	}
+	text := modes(t, dir)
+	for _, line := range left {
+		text = strings.Replace(text, line, "", 1)
+	}
+	return text
+}
+
+// TestFullDisk applies onto a disk that is full: what was applied is, the rest is staged
+// still, and once there is room it is completed.
+func TestFullDisk(t *testing.T) {
+	small := testenv.SmallDisk(t, 8<<20)
+	if small == "" {
+		return
+	}
+	r := newRoom(t)
+	r.work = filepath.Join(small, "work")
+	if err := os.Mkdir(r.work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const files, size = 12, 1 << 20
+	for i := range files {
+		r.stage(fmt.Sprintf("f%02d", i), strings.Repeat(string(rune('a'+i)), size))
+	}
+	done, err := r.Apply(t.Context(), everything)
+	if err == nil || len(done) == 0 || len(done) == files {
+		t.Fatalf("%d applied, %v", len(done), err)
+	}
+	if left := strings.Fields(stagedNames(t, r)); len(left) != files-len(done) {
+		t.Errorf("%d applied, %d staged still", len(done), len(left))
+	}
+	for i := range done {
+		path := r.path(fmt.Sprintf("f%02d", i))
+		if text, err := os.ReadFile(path); err != nil || len(text) != size {
+			t.Errorf("%s has %d bytes, %v", path, len(text), err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := r.Apply(t.Context(), everything); err != nil || stagedNames(t, r) != "" {
+		t.Errorf("with room: %v, left %s", err, stagedNames(t, r))
+	}
+}
+
+// TestFullStage stages onto a disk that is full, which changes nothing of what is staged.
+func TestFullStage(t *testing.T) {
+	small := testenv.SmallDisk(t, 4<<20)
+	if small == "" {
+		return
+	}
+	r := newRoom(t)
+	r.dir = filepath.Join(small, "stage")
+	if err := os.Mkdir(r.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.Store = r.open(r.history)
+	r.stage("a", "first")
+	var err error
+	for i := 0; err == nil && i < 20; i++ {
+		err = stageIn(r.Store, r.path("a"), strings.Repeat("x", (i+1)<<20))
+	}
+	if err == nil {
+		t.Fatal("there was room")
+	}
+	r.Store = r.open(r.history)
+	if got := r.staged(); strings.Trim(got, "x") != "a=" && got != "a=first" {
+		t.Errorf("it is a mix of %d bytes", len(got))
+	}
+	if _, err := r.Discard(t.Context(), everything); err != nil {
+		t.Error(err)
+	}
+	r.emptied()
+}

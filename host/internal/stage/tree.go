@@ -1,0 +1,327 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/changes"
+)
+
+// The directories of a stage.
+const (
+	// upperDir holds what is staged, at its whole path, and workDir what overlayfs needs
+	// beside it.
+	upperDir = "upper"
+	workDir  = "work"
+	// newDir holds content that is not staged yet.
+	newDir = "new"
+)
+
+// tree is what is staged, in a directory, in the format of an upper directory of
+// overlayfs: files, directories and links as they are to be; a character device 0:0, or an
+// empty file with the attribute user.overlay.whiteout, for what is removed; and
+// directories with the attribute user.overlay.opaque = y, of which nothing is seen but what
+// lies in the tree.
+//
+// Commands change it while it is mounted. So nothing is read or written in it by a path
+// that a link could lead elsewhere.
+type tree struct{ dir string }
+
+// inTree is where a path of the disk has its place in the tree.
+func inTree(path string) string {
+	volume := filepath.VolumeName(path)
+	return filepath.Join(strings.ReplaceAll(volume, ":", ""), path[len(volume):])
+}
+
+// at is the place of a path.
+func (t *tree) at(path string) string { return filepath.Join(t.dir, inTree(path)) }
+
+// top returns the paths that all others lie below: the root, or of systems with volumes,
+// each of those that the tree has.
+func (t *tree) top() ([]string, error) {
+	if filepath.VolumeName(t.dir) == "" {
+		return []string{string(filepath.Separator)}, nil
+	}
+	entries, err := os.ReadDir(t.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name()+":"+string(filepath.Separator))
+	}
+	return out, err
+}
+
+// kindOf is what an entry of the tree is, as package abi has it; empty is what is removed.
+func kindOf(at string, info fs.FileInfo) string {
+	if isWhiteout(at, info) {
+		return ""
+	}
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return abi.KindFile
+	case mode.IsDir():
+		return abi.KindDirectory
+	case mode&fs.ModeSymlink != 0:
+		return abi.KindSymlink
+	}
+	return abi.KindOther
+}
+
+// lookup finds what the tree has for a path; false is nothing, so that the disk counts.
+func (t *tree) lookup(path string) (s capability.Staged, ok bool, err error) {
+	s.Path = path
+	at, rest := t.dir, inTree(path)
+	for rest != "" && rest != "." {
+		var name string
+		name, rest, _ = strings.Cut(strings.TrimPrefix(rest, string(filepath.Separator)), string(filepath.Separator))
+		if name == "" {
+			continue
+		}
+		at = filepath.Join(at, name)
+		info, err := os.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return capability.Staged{Path: path}, s.Opaque, nil
+		}
+		if err != nil {
+			return s, false, fmt.Errorf("looking at what is staged: %w", err)
+		}
+		s.Kind = kindOf(at, info)
+		last := rest == ""
+		switch {
+		case s.Kind == abi.KindDirectory:
+			s.Opaque = s.Opaque || isOpaque(at)
+		case !last: // removed, or something else takes the place of a directory above
+			return capability.Staged{Path: path, Time: info.ModTime()}, true, nil
+		}
+		if last {
+			err := describe(&s, at, info)
+			return s, true, err
+		}
+	}
+	return s, false, nil
+}
+
+// describe completes what is said of an entry of a kind.
+func describe(s *capability.Staged, at string, info fs.FileInfo) (err error) {
+	s.Time = info.ModTime()
+	if s.Kind == "" {
+		return nil
+	}
+	s.Place = at
+	switch s.Kind {
+	case abi.KindSymlink:
+		s.Target, err = os.Readlink(at)
+	case abi.KindFile:
+		s.Version = version(info)
+	}
+	return err
+}
+
+// version tells the content of a file in the tree from what it was before.
+func version(info fs.FileInfo) string {
+	return fmt.Sprintf("%d-%d-%s", info.Size(), info.ModTime().UnixNano(), identity(info))
+}
+
+// children lists a directory of the tree; no directory has none. Files that a killed host
+// left are passed over.
+func (t *tree) children(dir string) ([]capability.Staged, error) {
+	above, ok, err := t.lookup(dir)
+	if err != nil || above.Kind != abi.KindDirectory && (ok || filepath.Dir(dir) != dir) {
+		return nil, err
+	}
+	at := t.at(dir)
+	entries, err := os.ReadDir(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing what is staged: %w", err)
+	}
+	out := make([]capability.Staged, 0, len(entries))
+	for _, e := range entries {
+		if workspace.IsTemporary(e.Name()) {
+			continue
+		}
+		place := filepath.Join(at, e.Name())
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listing what is staged: %w", err)
+		}
+		s := capability.Staged{Path: filepath.Join(dir, e.Name()), Kind: kindOf(place, info)}
+		if s.Kind == abi.KindDirectory {
+			s.Opaque = above.Opaque || isOpaque(place)
+		}
+		if err := describe(&s, place, info); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("listing what is staged: %w", err)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// below lists all that lies below a directory in the tree, a directory before what is in it.
+func (t *tree) below(dir string, out []capability.Staged) ([]capability.Staged, error) {
+	list, err := t.children(dir)
+	for i := range list {
+		out = append(out, list[i])
+		if err == nil && list[i].Kind == abi.KindDirectory {
+			out, err = t.below(list[i].Path, out)
+		}
+	}
+	return out, err
+}
+
+// makeDirs makes the directories of the tree that a path lies in, and returns what lay
+// where it made some: they have the modes of those of the disk, which a mounted tree shows.
+func (t *tree) makeDirs(dir string) ([]line, error) {
+	var missing []string
+	for ; ; dir = filepath.Dir(dir) {
+		info, err := os.Lstat(t.at(dir))
+		if err == nil && !isWhiteout(t.at(dir), info) {
+			break
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		missing = append(missing, dir)
+		if filepath.Dir(dir) == dir {
+			break
+		}
+	}
+	var lines []line
+	for i := range missing {
+		dir := missing[len(missing)-1-i]
+		base, err := t.makeDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		if filepath.Dir(dir) != dir {
+			lines = append(lines, line{Kind: kindBase, Path: changes.Name(dir), Base: base})
+		}
+	}
+	return lines, nil
+}
+
+// makeDir makes one, and returns the directory of the disk that it stands for; nil is none.
+// In place of one that was removed nothing is seen of what that had.
+func (t *tree) makeDir(dir string) (*Content, error) {
+	at := t.at(dir)
+	was, _, err := workspace.Lstat(at)
+	if err != nil && abi.CodeOf(err) != abi.CodeChanged {
+		return nil, err
+	}
+	spot, err := workspace.NewSpot(at, filepath.Dir(dir) == dir)
+	if err != nil {
+		return nil, err
+	}
+	info, _, err := workspace.Lstat(dir)
+	if err != nil && abi.CodeOf(err) != abi.CodeChanged && abi.CodeOf(err) != abi.CodeNotRegular {
+		return nil, errors.Join(err, spot.Discard())
+	}
+	var base *Content
+	var mode uint32
+	if info.Kind == abi.KindDirectory {
+		mode = info.Mode & permission
+		base = &Content{Kind: changes.Dir, Mode: mode}
+	}
+	err = spot.MakeDir(mode)
+	if err == nil && was.Kind != "" {
+		err = setOpaque(spot.Made())
+	}
+	if err == nil {
+		err = spot.Commit(was, nil)
+	}
+	if err = errors.Join(err, spot.Discard()); err == nil && base != nil {
+		give(at, info)
+	}
+	return base, err
+}
+
+// permission are the bits of a mode that a Content has.
+const permission = 0o777
+
+// sweep removes the tree and all that belongs to it. What of it could not be removed is
+// an error.
+func (s *Store) sweep() error {
+	var errs []error
+	for _, name := range []string{upperDir, workDir, newDir} {
+		errs = append(errs, removeAll(filepath.Join(s.dir, name)))
+	}
+	former, err := filepath.Glob(filepath.Join(s.dir, "*"+contentEnd))
+	errs = append(errs, err)
+	for _, path := range former {
+		if isName(filepath.Base(path)) {
+			errs = append(errs, os.Remove(path))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeAll removes a directory of ours, also where a command took away the right to list
+// what is in it.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	open := func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = root.Chmod(path, 0o700) // the removal tells what is wrong
+		}
+		return nil
+	}
+	_ = fs.WalkDir(root.FS(), ".", open)
+	return os.RemoveAll(dir)
+}
+
+// drop takes out of the tree what was applied: what cannot be is as it is on the disk, and
+// so no change.
+func (s *Store) drop(root *os.Root, e *Entry) {
+	if e.place == "" {
+		at := s.tree.at(e.Path)
+		info, err := os.Lstat(at)
+		if err != nil || !isWhiteout(at, info) {
+			return // a directory above is what was removed
+		}
+	}
+	if root.Remove(within(e.Path)) == nil { // else something in it is staged still
+		s.prune(root, filepath.Dir(e.Path))
+	}
+}
+
+// prune removes directories of the tree that nothing is staged in any more, upwards: those
+// that the disk has too, and those that were made for what was staged in them.
+func (s *Store) prune(root *os.Root, dir string) {
+	for filepath.Dir(dir) != dir {
+		n := s.index.notes[dir]
+		info, err := os.Lstat(dir)
+		if there := err == nil && info.IsDir(); !there && n != nil && !n.began.IsZero() || there && isOpaque(s.tree.at(dir)) {
+			return // a command made it
+		}
+		if root.Remove(within(dir)) != nil {
+			return
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// within is where a path has its place in the tree, from the tree's directory on.
+func within(path string) string {
+	return strings.TrimPrefix(inTree(path), string(filepath.Separator))
+}

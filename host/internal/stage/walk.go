@@ -1,0 +1,305 @@
+package stage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/changes"
+)
+
+// walk finds what the tree changes, compared with what lies on the disk. Files that were
+// copied into the tree and did not change after all are no changes, but for those that a
+// tool wrote.
+type walk struct {
+	ctx   context.Context //nolint:containedctx // it is of one walk
+	store *Store
+	sel   Selection
+	out   []Entry
+	// opaque are the directories marked as replaced.
+	opaque []string
+}
+
+// entries are all changes of a selection, by path, and with them the new directories above
+// those. The mutex of the store is held, and the log was read.
+func (s *Store) entries(ctx context.Context, sel Selection) ([]Entry, error) {
+	w, err := s.walk(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	return w.out, nil
+}
+
+func (s *Store) walk(ctx context.Context, sel Selection) (*walk, error) {
+	tops, err := s.tree.top()
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{ctx: ctx, store: s, sel: sel}
+	for _, top := range tops {
+		if err := w.dir(top, true, ""); err != nil {
+			return nil, fmt.Errorf("looking through what is staged: %w", err)
+		}
+	}
+	w.imply()
+	return w, nil
+}
+
+// spoken are the changes that need words: all but new directories that something lies in.
+func spoken(list []Entry) []Entry {
+	return slices.DeleteFunc(slices.Clone(list), func(e Entry) bool { return e.implied })
+}
+
+// dir goes through a directory of the tree. Seen says that what the disk has there is seen
+// too; whole is the replaced directory that it lies in.
+func (w *walk) dir(dir string, seen bool, whole string) error {
+	list, err := w.store.tree.children(dir)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if w.ctx.Err() != nil {
+			return context.Cause(w.ctx)
+		}
+		if !w.sel.leadsTo(list[i].Path) {
+			continue
+		}
+		if err := w.entry(&list[i], whole); err != nil {
+			return err
+		}
+	}
+	if !seen {
+		return w.hidden(dir, list, whole)
+	}
+	return nil
+}
+
+// entry takes one entry of the tree.
+func (w *walk) entry(s *capability.Staged, whole string) error {
+	e := Entry{Path: s.Path, place: s.Place, whole: whole, Time: s.Time, note: w.store.index.notes[s.Path]}
+	if err := w.look(&e); err != nil {
+		return err
+	}
+	if s.Removed() {
+		return w.removed(e, s.Path)
+	}
+	if err := w.staged(&e, s); err != nil {
+		return err
+	}
+	if e.Content == nil { // it is gone by now
+		return nil
+	}
+	if s.Kind != abi.KindDirectory {
+		if e.now.Is(changes.Dir) { // a file or link in place of a directory
+			if err := w.below(s.Path, s.Path, nil); err != nil {
+				return err
+			}
+		}
+		w.add(e)
+		return nil
+	}
+	merged := e.now.Is(changes.Dir)
+	if !merged || w.moded(&e) {
+		w.add(e)
+	}
+	inner := whole
+	if s.Opaque {
+		w.opaque = append(w.opaque, s.Path)
+	}
+	if merged && s.Opaque {
+		inner = cmp.Or(whole, s.Path)
+	}
+	return w.dir(s.Path, !merged || !s.Opaque, inner)
+}
+
+// look finds what lies on the disk, which nothing is seen of where the directory above is
+// not there.
+func (w *walk) look(e *Entry) error {
+	l, err := w.store.base(e.Path, w.store.index.last)
+	if err != nil {
+		return err
+	}
+	e.now, e.stamp = l.Base, l.Stamp
+	if e.note == nil { // a command made it, and nobody has looked since
+		e.note = &note{base: l.Base, stamp: l.Stamp, changed: l.Changed, began: l.Began, time: e.Time}
+	}
+	e.Base, e.Calls, e.Tool = e.note.base, e.note.calls, e.note.by
+	if !e.note.time.IsZero() {
+		e.Time = e.note.time
+	}
+	return nil
+}
+
+// staged finds what lies in the tree.
+func (w *walk) staged(e *Entry, s *capability.Staged) error {
+	info, err := os.Lstat(s.Place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.names = names(info)
+	mode := uint32(info.Mode().Perm())
+	switch s.Kind {
+	case abi.KindDirectory:
+		e.Content = &Content{Kind: changes.Dir, Mode: mode}
+		e.same = e.now.Is(changes.Dir)
+	case abi.KindSymlink:
+		e.Content = &Content{Kind: changes.Link, Target: changes.Name(s.Target)}
+		e.same = e.now.Same(e.Content)
+	case abi.KindFile:
+		return w.file(e)
+	default:
+		e.Content = &Content{Kind: changes.Other, What: what(info)}
+	}
+	return nil
+}
+
+// file finds what a file of the tree holds, and whether the one of the disk holds it too.
+func (w *walk) file(e *Entry) error {
+	found, err := changes.Look(w.ctx, e.place)
+	if err != nil {
+		return err
+	}
+	e.Content = found.Node
+	if err := found.Close(); err != nil {
+		return err
+	}
+	if !e.Content.Is(changes.File) {
+		return fmt.Errorf("%s changes while it is looked at; try again", e.Path)
+	}
+	if !e.now.Is(changes.File) || e.now.Size != e.Content.Size {
+		return nil
+	}
+	held, err := changes.Look(w.ctx, e.Path)
+	if err != nil {
+		return nil //nolint:nilerr // who does something with the file tells
+	}
+	if held.Node.Is(changes.File) {
+		e.now.Hash, e.now.Size = held.Node.Hash, held.Node.Size
+		e.stamp = stampOf(held.Info)
+	}
+	e.same = e.now.Same(e.Content) && e.now.Mode == e.Content.Mode
+	return held.Close()
+}
+
+// what names a special file.
+func what(info fs.FileInfo) string {
+	switch mode := info.Mode(); {
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a FIFO (named pipe)"
+	}
+	return "a device"
+}
+
+// moded reports whether the mode of a directory was changed by what is staged.
+func (w *walk) moded(e *Entry) bool {
+	base := e.note.base
+	return base.Is(changes.Dir) && base.Mode != 0 && base.Mode != e.Content.Mode && e.now.Mode != e.Content.Mode
+}
+
+// add adds a change. What is no change after all is left out, unless a tool wrote it.
+func (w *walk) add(e Entry) {
+	if e.same && !e.note.tool && !e.Content.Is(changes.Dir) || !w.sel.leadsTo(e.Path) {
+		return
+	}
+	if !w.sel.has(e.Path) && (!e.Content.Is(changes.Dir) || e.now.Is(changes.Dir)) {
+		return // it is above what was chosen, and there
+	}
+	w.out = append(w.out, e)
+}
+
+// removed takes what is removed, with all that lies in it. Nothing on the disk is no change.
+func (w *walk) removed(e Entry, whole string) error {
+	if e.now == nil {
+		return nil
+	}
+	inDir := e.now.Is(changes.Dir)
+	if inDir {
+		e.whole = cmp.Or(e.whole, whole)
+	}
+	if w.sel.has(e.Path) {
+		w.out = append(w.out, e)
+	}
+	if !inDir {
+		return nil
+	}
+	return w.below(e.Path, cmp.Or(e.whole, whole), nil)
+}
+
+// hidden takes what a replaced directory has on the disk and not in the tree.
+func (w *walk) hidden(dir string, list []capability.Staged, whole string) error {
+	if whole == "" {
+		return nil // the disk has no such directory
+	}
+	kept := make(map[string]bool, len(list))
+	for i := range list {
+		kept[filepath.Base(list[i].Path)] = true
+	}
+	return w.below(dir, whole, kept)
+}
+
+// below takes what the disk has in a directory, but for some names, as removed with it.
+func (w *walk) below(dir, whole string, kept map[string]bool) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	top := w.store.index.notes[whole]
+	for _, one := range entries {
+		path := filepath.Join(dir, one.Name())
+		if kept[one.Name()] || !w.sel.leadsTo(path) {
+			continue
+		}
+		e := Entry{Path: path, whole: whole}
+		if e.note = w.store.index.notes[path]; e.note == nil {
+			e.note = &note{}
+			if top != nil {
+				e.note = &note{began: top.began, by: top.by, calls: top.calls, time: top.time}
+			}
+			l, err := w.store.base(path, e.note.began)
+			if err != nil {
+				return err
+			}
+			e.note.base, e.note.stamp, e.note.changed = l.Base, l.Stamp, l.Changed
+		}
+		if err := w.look(&e); err != nil {
+			return err
+		}
+		if err := w.removed(e, whole); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// imply finds the new directories that need no words, as something is staged in them, and
+// leaves out those that were not chosen and lead to nothing that was.
+func (w *walk) imply() {
+	slices.SortFunc(w.out, func(a, b Entry) int { return changes.ComparePaths(a.Path, b.Path) })
+	var kept []Entry // from the last one on
+	for i := range slices.Backward(w.out) {
+		e := w.out[i]
+		leads := len(kept) > 0 && changes.Below(kept[len(kept)-1].Path, e.Path)
+		if !leads && !w.sel.has(e.Path) {
+			continue
+		}
+		e.implied = leads && e.Content.Is(changes.Dir) && (e.now == nil || !w.sel.has(e.Path))
+		kept = append(kept, e)
+	}
+	slices.Reverse(kept)
+	w.out = kept
+}
