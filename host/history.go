@@ -35,10 +35,11 @@ type (
 // HistoryDir is the name of a history's directory in the directory of its session.
 const HistoryDir = history.Dir
 
-// HistoryRestore is the kind of a change that restored a file, and HistoryNotDone the
-// state of one that was not done.
+// HistoryRestore is the kind of a change that restored a file, HistoryCommand that of one by a command,
+// and HistoryNotDone the state of one that was not done.
 const (
 	HistoryRestore = history.KindRestore
+	HistoryCommand = history.KindCommand
 	HistoryNotDone = history.StateNotDone
 )
 

@@ -12,7 +12,7 @@ func historyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "See what a session's tools wrote, and undo it",
-		Long: `Before a tool writes a file, what the file was is kept in the session's folder.
+		Long: `Before a tool or a command writes a file, what the file was is kept in the session's folder.
 History lists what was written, shows it as a diff or as one patch that git apply
 takes, and gives files back what they were. Restoring is recorded as well, so that
 it can be undone in the same way. It works while the session goes on.

@@ -21,7 +21,12 @@ func historyListCommand(a *app) *cobra.Command {
 		Long: `List shows each write of the session, and what became of it, as the files and the
 writes after it tell: "not done" is one that the host ended before, or that is about to
 be done just now, and "changed since" one after which something else changed the file,
-so that what it left is nowhere.`,
+so that what it left is nowhere.
+
+What a command changed is listed file by file under its call. "Not complete" names what
+of that is not kept: what lies in directories such as node_modules (history_except below
+[sessions] in the settings), files over 64 MiB, and all that was changed without a
+sandbox that tells it. "Running" is what a command has changed so far.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withPast(a, func(p *past) error { return listHistory(cmd.Context(), a, p, f.selection(p, nil), asJSON) })
@@ -50,9 +55,11 @@ func listHistory(ctx context.Context, a *app, p *past, sel host.HistorySelection
 	rows := [][]string{{"ID", "TIME", "BY", "CALL", "FILE", "BYTES", "STATE"}}
 	for i := range changes {
 		c := &changes[i]
-		rows = append(rows, []string{
-			c.ID, c.Time.Local().Format(time.DateTime), writtenBy(c), c.Call, p.name(c.Path), becomes(c.Before, c.After), fateOf(c),
-		})
+		file, what, fate := p.name(c.Path), becomes(c.Before, c.After), fateOf(c)
+		if c.Lacks != "" {
+			file, what, fate = "-", "", "not complete: "+c.Lacks
+		}
+		rows = append(rows, []string{c.ID, c.Time.Local().Format(time.DateTime), writtenBy(c), c.Call, file, what, fate})
 	}
 	a.out.Printf("Session %s\n", p.session)
 	a.out.Table(rows)

@@ -17,8 +17,8 @@ func historyRestoreCommand(a *app) *cobra.Command {
 		Use:   "restore ID | --call ID | --file PATH | --all",
 		Short: "Give files back what they were",
 		Long: `Restore undoes one write, what one call wrote, what was written to one file or below
-one directory, or all that the session wrote. Files that were not there are removed;
-directories stay.
+one directory, or all that the session wrote. Files that were not there are removed, and
+directories that a command made, if nothing else lies in them.
 
 All files are looked at first: where one is not as the last of these writes left it,
 nothing is restored. With --force it is all the same, and what is there is kept in
@@ -76,6 +76,8 @@ func restoreHistory(ctx context.Context, a *app, p *past, sel host.HistorySelect
 func whatWasDone(p *past, d *host.Restored, dry bool) string {
 	name := p.name(d.Path)
 	switch {
+	case d.Filled:
+		return name + " stays, as something else lies in it"
 	case d.Same && d.To == nil:
 		return name + " is not there already, as before"
 	case d.Same:

@@ -94,6 +94,27 @@ type History interface {
 	Keep(ctx context.Context, w Write) (id string, err error)
 	// Void takes back the record of a write that was not done.
 	Void(id string) error
+	// Watch begins to keep what files below some directories are before a command changes them.
+	Watch(call Call, dirs []string) CommandWatch
+	// Unknown records that it is not known what a command changed, and why.
+	Unknown(ctx context.Context, call Call, why string) error
+}
+
+// CommandWatch is told what a command is about to change, and keeps that. It is safe for concurrent use.
+type CommandWatch interface {
+	// Touch is told that something may be made, changed or removed at a path; fresh that it is made only
+	// where nothing lies.
+	Touch(path string, fresh bool)
+	// Rename is told that what lies at one path may get another, where it would replace what lies there;
+	// exchange that the two may trade places.
+	Rename(from, to string, exchange bool)
+	// Link is told that what lies at one path may get another name too, if nothing lies there.
+	Link(from, to string)
+	// Missed is told that something may have been changed, and nobody knows what.
+	Missed(err error)
+	// End records what the command changed, which has ended. The sentence says what is not kept of that;
+	// it is empty where all is.
+	End(ctx context.Context) (lacks string)
 }
 
 // Write is one write of a file, as history keeps it.

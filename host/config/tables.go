@@ -30,6 +30,9 @@ func setTables(o *host.Options, dirs Dirs, l *settings.Loaded) error {
 	}
 	o.Storage.NoHistory = l.Sessions.History.Set && !l.Sessions.History.Value
 	o.Storage.History = history.Options{MaxBytes: int64(l.Sessions.HistoryMax.Value), MaxAge: l.Sessions.HistoryKeep.Value}
+	if l.Sessions.HistoryExcept.Set {
+		o.Storage.History.Except = append([]string{}, l.Sessions.HistoryExcept.Value...)
+	}
 	if l.Sessions.Directory.Set { // the usual one lies in a protected directory already
 		o.Paths.Host = append(o.Paths.Host, o.Storage.Sessions)
 	}

@@ -31,7 +31,7 @@
 //	[scheduler] mode, max_concurrent, max_calls, max_per_plugin, cascade
 //	[tools]     preset or only, defer, defer_over_tools, defer_over_chars
 //	[tasks]     kind
-//	[sessions]  directory, keep, history, history_keep, history_max
+//	[sessions]  directory, keep, history, history_keep, history_max, history_except
 //	[storage]   keep, max
 //	[log]       directory, required, inputs, rotate_at, rotate_after, keep, max
 //	[telemetry] endpoint, headers, content

@@ -88,11 +88,12 @@ type format struct {
 		Kind string `toml:"kind"`
 	} `toml:"tasks"`
 	Sessions struct {
-		Directory   string   `toml:"directory"`
-		Keep        age      `toml:"keep"`
-		History     bool     `toml:"history"`
-		HistoryKeep age      `toml:"history_keep"`
-		HistoryMax  abi.Size `toml:"history_max"`
+		Directory     string   `toml:"directory"`
+		Keep          age      `toml:"keep"`
+		History       bool     `toml:"history"`
+		HistoryKeep   age      `toml:"history_keep"`
+		HistoryMax    abi.Size `toml:"history_max"`
+		HistoryExcept []string `toml:"history_except"`
 	} `toml:"sessions"`
 	Telemetry struct {
 		Endpoint string            `toml:"endpoint"`

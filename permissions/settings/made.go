@@ -29,6 +29,7 @@ func (l *Loaded) Made() []Made {
 	addTo(&out, "sessions.history", l.Sessions.History)
 	addTo(&out, "sessions.history_keep", l.Sessions.HistoryKeep)
 	addTo(&out, "sessions.history_max", l.Sessions.HistoryMax)
+	addTo(&out, "sessions.history_except", l.Sessions.HistoryExcept)
 	addTo(&out, "storage.keep", l.Storage.Keep)
 	addTo(&out, "storage.max", l.Storage.Max)
 	addTo(&out, "log.inputs", l.Log.Inputs)

@@ -139,16 +139,19 @@ type Sessions struct {
 	// Keep is for how long the folder of a session nobody uses is kept.
 	Keep Key[time.Duration]
 	// History keeps what files were before tools write them, HistoryKeep for how
-	// long, and HistoryMax how much of it for each session, compressed.
-	History     Key[bool]
-	HistoryKeep Key[time.Duration]
-	HistoryMax  Key[abi.Size]
+	// long, and HistoryMax how much of it for each session, compressed. HistoryExcept are
+	// names of directories in which what commands do is not kept.
+	History       Key[bool]
+	HistoryKeep   Key[time.Duration]
+	HistoryMax    Key[abi.Size]
+	HistoryExcept Key[[]string]
 }
 
 // fill takes all but the directory, which is looked up first.
 func (s *Sessions) fill(f Sessions) {
 	s.Keep, s.History = s.Keep.Or(f.Keep), s.History.Or(f.History)
 	s.HistoryKeep, s.HistoryMax = s.HistoryKeep.Or(f.HistoryKeep), s.HistoryMax.Or(f.HistoryMax)
+	s.HistoryExcept = s.HistoryExcept.Or(f.HistoryExcept)
 }
 
 // Storage is the table [storage]: what of the user's state is forgotten. Projects have no say

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -98,12 +99,18 @@ func sessionsOf(p *parser) Sessions {
 	p.directory("sessions.directory", in.Directory)
 	keep := p.span("sessions.keep", duration(in.Keep), 0, maxKeep)
 	historyKeep := p.span("sessions.history_keep", duration(in.HistoryKeep), 0, maxKeep)
+	for i, name := range in.HistoryExcept {
+		if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\*\x00") {
+			p.fault(fmt.Sprintf("sessions.history_except[%d]", i), "%.40q is no name of a directory: write it as in node_modules", name)
+		}
+	}
 	return Sessions{
-		Directory:   keyOf(p, "sessions.directory", in.Directory),
-		Keep:        keyOf(p, "sessions.keep", keep),
-		History:     keyOf(p, "sessions.history", in.History),
-		HistoryKeep: keyOf(p, "sessions.history_keep", historyKeep),
-		HistoryMax:  p.size("sessions.history_max", in.HistoryMax, minHistory, maxHistory),
+		Directory:     keyOf(p, "sessions.directory", in.Directory),
+		Keep:          keyOf(p, "sessions.keep", keep),
+		History:       keyOf(p, "sessions.history", in.History),
+		HistoryKeep:   keyOf(p, "sessions.history_keep", historyKeep),
+		HistoryMax:    p.size("sessions.history_max", in.HistoryMax, minHistory, maxHistory),
+		HistoryExcept: keyOf(p, "sessions.history_except", in.HistoryExcept),
 	}
 }
 

@@ -2,8 +2,10 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,6 +24,8 @@ const (
 	// StateChanged is that something else changed the file before anyone looked, so
 	// that what the write left is nowhere, and nothing tells whether it was done.
 	StateChanged State = "changed since"
+	// StateRunning is what a command has changed so far that still runs.
+	StateRunning State = "running"
 )
 
 // Change is a record, and what became of it.
@@ -64,7 +68,7 @@ func (s Selection) has(r *Record) bool {
 
 // chain is all that happened to one file, in order, with what it is now.
 type chain struct {
-	contents contentReader
+	contents *source
 	path     string
 	writes   []Change
 	// now is the file's content, nil where there is none, or else fault says why
@@ -73,23 +77,45 @@ type chain struct {
 	fault error
 }
 
-// contentReader reads what files were; see [Store.Content].
-type contentReader interface {
-	Content(c *Content) (io.ReadCloser, error)
+// source reads what files were: from the history, or where something moved it.
+type source struct {
+	store *Store
+	// moved are the paths at which commands left contents, by their hashes.
+	moved map[string][]string
+}
+
+// Content is [Store.Content], also of what still lies somewhere.
+func (s *source) Content(ctx context.Context, want *Content) (io.ReadCloser, error) {
+	r, err := s.store.Content(want)
+	if !errors.Is(err, ErrNotKept) {
+		return r, err
+	}
+	for _, path := range s.moved[want.Hash] {
+		if r, err := fromDisk(ctx, path, want); err == nil {
+			return r, nil
+		}
+	}
+	return nil, err
 }
 
 // chains reads the history of the files that a selection is about, those written
 // last first.
 func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
-	records, _, err := s.Records()
+	records, err := s.all(ctx)
 	if err != nil {
 		return nil, err
 	}
 	byPath := make(map[string]*chain)
+	contents := &source{store: s, moved: make(map[string][]string)}
+	for i := range records {
+		if r := &records[i]; r.Kind == KindCommand && r.After.Is(changes.File) {
+			contents.moved[r.After.Hash] = append(contents.moved[r.After.Hash], r.Path)
+		}
+	}
 	var list []*chain
 	for i := range records {
-		if sel.has(&records[i]) && byPath[records[i].Path] == nil {
-			byPath[records[i].Path] = &chain{contents: s, path: records[i].Path}
+		if records[i].Path != "" && sel.has(&records[i]) && byPath[records[i].Path] == nil {
+			byPath[records[i].Path] = &chain{contents: contents, path: records[i].Path}
 		}
 	}
 	for i := range slices.Backward(records) { // the newest decides the order
@@ -105,9 +131,22 @@ func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
 		if c.see(ctx); ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		c.judge()
+		c.judge(ctx)
 	}
 	return list, nil
+}
+
+// all are the records, with those of commands that run still, which have no ids, at the end.
+func (s *Store) all(ctx context.Context) ([]Record, error) {
+	running, fault := s.catchUp(ctx)
+	records, _, err := s.Records()
+	if err != nil {
+		return nil, errors.Join(err, fault)
+	}
+	for _, w := range running {
+		records = append(records, w.sofar(ctx)...)
+	}
+	return records, nil
 }
 
 // see looks at the file.
@@ -132,11 +171,19 @@ func (c *chain) tells(kind changes.Kind) bool {
 }
 
 // judge finds out what became of each write.
-func (c *chain) judge() {
+func (c *chain) judge(ctx context.Context) {
 	for i, state := range c.fates() {
 		r := &c.writes[i]
-		r.Kept = r.Before == nil || c.kept(r.Before)
+		r.Kept = r.Before == nil || c.kept(ctx, r.Before)
 		r.State = state
+		switch {
+		case r.Kind == KindCommand && r.ID == "":
+			r.State = StateRunning
+			continue
+		case r.Kind == KindCommand:
+			r.State = StateDone // it was looked at
+			continue
+		}
 		if r.Before.Same(r.After) && c.found(i).Same(r.After) {
 			r.State = StateDone // it changed nothing, so that both are true
 		}
@@ -144,11 +191,11 @@ func (c *chain) judge() {
 }
 
 // kept reports whether what a path was can be given back.
-func (c *chain) kept(want *Content) bool {
+func (c *chain) kept(ctx context.Context, want *Content) bool {
 	if !want.Is(changes.File) {
-		return true
+		return !want.Is(changes.Other)
 	}
-	r, err := c.contents.Content(want)
+	r, err := c.contents.Content(ctx, want)
 	return err == nil && r.Close() == nil
 }
 
@@ -166,7 +213,16 @@ func (s *Store) List(ctx context.Context, sel Selection) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	records, _, err := s.Records()
+	if err != nil {
+		return nil, err
+	}
 	var out []Change
+	for i := range records {
+		if records[i].Lacks != "" && sel.has(&records[i]) {
+			out = append(out, Change{Record: records[i], State: StateDone, Kept: true})
+		}
+	}
 	for _, c := range chains {
 		for i := range c.writes {
 			if sel.has(&c.writes[i].Record) {
@@ -174,8 +230,16 @@ func (s *Store) List(ctx context.Context, sel Selection) ([]Change, error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Change) int { return number(a.ID) - number(b.ID) })
+	slices.SortStableFunc(out, func(a, b Change) int { return order(a.ID) - order(b.ID) })
 	return out, nil
+}
+
+// order is the place of a record: what has no id yet comes last.
+func order(id string) int {
+	if id == "" {
+		return math.MaxInt
+	}
+	return number(id)
 }
 
 // span is the part of a chain that a selection is about: what the file was before

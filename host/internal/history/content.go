@@ -55,8 +55,9 @@ type packed struct {
 // errChanging is that of a file that changes while it is kept.
 var errChanging = errors.New("it changed while it was kept; read it again")
 
-// pack compresses what r holds, which must be of that size.
-func pack(dir string, r io.Reader, size int64) (*packed, error) {
+// pack compresses what r holds, which must be of that size; flush says that what is in a file is on the disk
+// at once.
+func pack(dir string, r io.Reader, size int64, flush bool) (*packed, error) {
 	h := sha256.New()
 	source := io.TeeReader(io.LimitReader(r, size+1), h)
 	p := &packed{content: Content{Size: size}}
@@ -65,7 +66,7 @@ func pack(dir string, r io.Reader, size int64) (*packed, error) {
 	if size <= maxHeld {
 		n, err = p.inMemory(source)
 	} else {
-		n, err = p.inFile(dir, source)
+		n, err = p.inFile(dir, source, flush)
 	}
 	if err == nil && n != size {
 		err = errChanging
@@ -87,24 +88,24 @@ func (p *packed) inMemory(r io.Reader) (int64, error) {
 	return n, err
 }
 
-func (p *packed) inFile(dir string, r io.Reader) (int64, error) {
+func (p *packed) inFile(dir string, r io.Reader, flush bool) (int64, error) {
 	f, err := os.CreateTemp(dir, temporary+"*") // 0600, and nothing that was there
 	if err != nil {
 		return 0, err
 	}
 	p.file = f.Name()
 	n, err := compress(f, r)
-	if err == nil {
+	if err == nil && flush {
 		err = f.Sync()
 	}
 	return n, errors.Join(err, f.Close())
 }
 
-// save gives a content its name in the directory, for good, and returns how many
-// bytes it takes.
-func (p *packed) save(dir string) (int64, error) {
+// save gives a content its name in the directory, and returns how many bytes it takes; flush says that it
+// does so for good.
+func (p *packed) save(dir string, flush bool) (int64, error) {
 	if p.file == "" {
-		if err := p.write(dir); err != nil {
+		if err := p.write(dir, flush); err != nil {
 			return 0, err
 		}
 	}
@@ -116,18 +117,21 @@ func (p *packed) save(dir string) (int64, error) {
 		return 0, err
 	}
 	p.file = ""
+	if !flush {
+		return info.Size(), nil
+	}
 	return info.Size(), atomicfile.SyncDir(dir)
 }
 
 // write puts what is in memory into a file.
-func (p *packed) write(dir string) error {
+func (p *packed) write(dir string, flush bool) error {
 	f, err := os.CreateTemp(dir, temporary+"*")
 	if err != nil {
 		return err
 	}
 	p.file = f.Name()
 	_, err = f.Write(p.held)
-	if err == nil {
+	if err == nil && flush {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
@@ -136,7 +140,7 @@ func (p *packed) write(dir string) error {
 // discard takes away what was not saved. Without it the next opening of the
 // session's directory does.
 func (p *packed) discard() {
-	if p.file != "" {
+	if p != nil && p.file != "" {
 		_ = os.Remove(p.file)
 	}
 }

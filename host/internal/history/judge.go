@@ -41,7 +41,11 @@ type belief struct {
 }
 
 // told is a record with its contents numbered.
-type told struct{ before, after int32 }
+type told struct {
+	before, after int32
+	// seen says that it was looked at when it was done, as of commands.
+	seen bool
+}
 
 // numbered numbers all contents of a chain, the file's as well, from 1 on.
 func (c *chain) numbered() (records []told, now int32) {
@@ -54,7 +58,8 @@ func (c *chain) numbered() (records []told, now int32) {
 		return numbers[name]
 	}
 	for i := range c.writes {
-		records = append(records, told{number(c.writes[i].Before), number(c.writes[i].After)})
+		r := &c.writes[i]
+		records = append(records, told{number(r.Before), number(r.After), r.Kind == KindCommand})
 	}
 	return records, number(c.now)
 }
@@ -75,7 +80,13 @@ func (b belief) moves(r told) []move {
 	done.was[0] = r.before
 	if b.now == r.before {
 		copy(done.was[1:], b.was[:])
+		if r.seen {
+			return []move{{true, done, 0}}
+		}
 		return []move{{true, done, 0}, {false, b, 0}}
+	}
+	if r.seen {
+		return []move{{true, done, otherChange}}
 	}
 	late := lateRecord
 	if !slices.Contains(b.was[:], r.before) {

@@ -33,7 +33,7 @@ func (c *contents) put(l *line, p *packed) error {
 		l.Inline = p.held
 		return nil
 	}
-	size, err := p.save(c.dir)
+	size, err := p.save(c.dir, true)
 	if err == nil {
 		c.log.saved(p.content.Hash, size)
 	}

@@ -33,7 +33,11 @@ func TestMain(m *testing.M) {
 	path, moment, alone := strings.Cut(path, "\n")
 	s := history.Open(dir, history.Options{})
 	if alone {
-		moments[moment](s, dir, path)
+		if act := moments[moment]; act != nil {
+			act(s, dir, path)
+		} else {
+			commandMoments[moment](s, dir, path)
+		}
 		die()
 	}
 	was := "0"

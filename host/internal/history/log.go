@@ -95,11 +95,15 @@ func (x *index) saved(hash string, size int64) {
 	x.places[hash] = place{bytes: size, used: was.used}
 }
 
-// append adds a line to the log for good. The lock is held, and the log was read.
-func (x *index) append(l *line) error {
-	text, err := l.encode()
-	if err != nil {
-		return err
+// append adds lines to the log for good. The lock is held, and the log was read.
+func (x *index) append(lines ...*line) error {
+	var text []byte
+	for _, l := range lines {
+		one, err := l.encode()
+		if err != nil {
+			return err
+		}
+		text = append(text, one...)
 	}
 	return x.Append(text)
 }

@@ -64,7 +64,7 @@ func (p *span) change() changes.Change {
 
 // side opens a content, from the history or from the file where it still is.
 func (c *chain) side(ctx context.Context, want *Content) (io.ReadCloser, error) {
-	r, err := c.contents.Content(want)
+	r, err := c.contents.Content(ctx, want)
 	if errors.Is(err, ErrNotKept) && c.fault == nil && c.now.Same(want) {
 		return fromDisk(ctx, c.path, want)
 	}

@@ -18,6 +18,8 @@ const (
 	// it was.
 	KindWrite   Kind = "write"
 	KindRestore Kind = "restore"
+	// KindCommand is what a command changed of a file, or, without a path, what is not known of that.
+	KindCommand Kind = "command"
 	// kindVoid takes back another record.
 	kindVoid Kind = "void"
 )
@@ -40,6 +42,10 @@ type Record struct {
 	// Before and After are what the file was and became; nil is no file.
 	Before *Content `json:"before,omitempty"`
 	After  *Content `json:"after,omitempty"`
+	// Lacks says what the history does not have of what a command changed, of KindCommand without a path.
+	Lacks string `json:"lacks,omitempty"`
+	// Watch tells the commands apart.
+	Watch string `json:"watch,omitempty"`
 }
 
 // number is that of an id, or 0 where it is none.
@@ -60,6 +66,8 @@ func callOf(id string) string { return "restore-" + id }
 // line is a record as it stands in the log.
 type line struct {
 	Record
+	// Name is the path, which may be no UTF-8.
+	Name changes.Name `json:"path,omitempty"`
 	// Inline is the former content, compressed, where it is small.
 	Inline []byte `json:"inline,omitempty"`
 }
@@ -69,7 +77,10 @@ type line struct {
 const maxLine = 256 << 10
 
 // encode writes a line with its checksum and newline.
-func (l *line) encode() ([]byte, error) { return checkline.Encode(l, maxLine) }
+func (l *line) encode() ([]byte, error) {
+	l.Name = changes.Name(l.Path)
+	return checkline.Encode(l, maxLine)
+}
 
 // decode reads a line without its newline; false is one that was not written so.
 func decode(text []byte) (line, bool) {
@@ -77,6 +88,7 @@ func decode(text []byte) (line, bool) {
 	if !checkline.Decode(text, &l) {
 		return line{}, false
 	}
+	l.Path = string(l.Name)
 	return l, l.valid()
 }
 
@@ -95,6 +107,8 @@ func (l *line) valid() bool {
 		return true
 	case KindWrite, KindRestore:
 		return l.Path != ""
+	case KindCommand:
+		return l.Path != "" || l.Lacks != ""
 	}
 	return false
 }

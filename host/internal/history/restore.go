@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/changes"
@@ -30,6 +33,8 @@ type Restored struct {
 	Call string `json:"call,omitempty"`
 	// Same says that there was nothing to do.
 	Same bool `json:"same,omitempty"`
+	// Filled is a directory that stays, for something else lies in it.
+	Filled bool `json:"filled,omitempty"`
 }
 
 // Conflict is why a file cannot be restored: Forceable says that [RestoreOptions.Force]
@@ -49,8 +54,9 @@ var ErrNothing = errors.New("the history holds no such write")
 //
 // Links are not followed, files are replaced at once, and get their former
 // permission bits back, but for set-uid and the like. A file that was not there
-// before is removed; directories that were made for it stay. A file that holds what
-// it held is left as it is, its permission bits too: they were changed by no write.
+// before is removed; directories that were made for what a tool wrote stay, and those that a
+// command made and in which something else lies. A file that holds what it held is left as it is, its
+// permission bits too, unless a command changed it: they were changed by no write.
 func (s *Store) Restore(ctx context.Context, sel Selection, o RestoreOptions) ([]Restored, error) {
 	chains, err := s.chains(ctx, sel)
 	if err != nil {
@@ -62,25 +68,13 @@ func (s *Store) Restore(ctx context.Context, sel Selection, o RestoreOptions) ([
 	}
 	s.pin(spans, 1)
 	defer s.pin(spans, -1)
-	out := make([]Restored, 0, len(spans))
-	run := restoring{history: s, of: sel.String()}
-	for _, span := range spans {
-		r := Restored{Path: span.path, To: span.before, Same: span.now.Same(span.before)}
-		if !r.Same && !o.DryRun {
-			r.ID, err = run.restore(ctx, span)
-		}
-		if r.ID != "" {
-			run.call = cmp.Or(run.call, callOf(r.ID))
-			r.Call = run.call
-		}
-		if err == nil || r.ID != "" {
-			out = append(out, r)
-		}
-		if err != nil {
-			return out, fmt.Errorf("restoring %s: %w", span.path, err)
+	run := restoring{history: s, of: sel.String(), dry: o.DryRun}
+	for some := range slices.Chunk(inOrder(spans), together) {
+		if err := run.restore(ctx, some); err != nil {
+			return run.out, err
 		}
 	}
-	return out, nil
+	return run.out, nil
 }
 
 // pin changes by how many restorings the contents of spans are needed. Those are not
@@ -91,7 +85,7 @@ func (s *Store) pin(spans []*span, by int) {
 	defer s.mu.Unlock()
 	pinned := s.contents.pinned
 	for _, p := range spans {
-		if p.before == nil {
+		if !p.before.Is(changes.File) {
 			continue
 		}
 		if pinned[p.before.Hash] += by; pinned[p.before.Hash] == 0 {
@@ -132,17 +126,21 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 	switch {
 	case p.fault != nil:
 		c.Why = p.fault.Error()
-	case p.now.Same(p.before):
+	case p.last.ID == "":
+		c.Why = "the command that changes it still runs"
+	case p.is(p.before):
 		return nil
-	case p.before != nil && !p.kept(p.before):
+	case p.now.Is(changes.Other), p.before.Is(changes.Other):
+		c.Why = "it is, or was, " + cmp.Or(p.before, p.now).String()
+	case p.before.Is(changes.File) && !p.now.Same(p.before) && !p.kept(ctx, p.before):
 		c.Why = "what it was is no longer kept"
-	case p.before != nil && !p.whole(ctx):
+	case p.before.Is(changes.File) && !p.now.Same(p.before) && !p.whole(ctx):
 		c.Why = "what it was is damaged in the history"
 	case p.broken != "":
 		c.Why, c.Forceable = p.broken, true
-	case p.later != nil && !p.now.Same(p.after):
+	case p.later != nil && !p.is(p.after):
 		c.Why, c.Forceable = p.later.ID+ofCall(p.later)+" wrote it since", true
-	case !p.now.Same(p.after):
+	case !p.is(p.after):
 		c.Why, c.Forceable = "something else changed it since", true
 	default:
 		return nil
@@ -150,12 +148,56 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 	return c
 }
 
+// modes says that permission bits count: commands change them, tools do not.
+func (p *span) modes() bool { return p.after != nil && p.after.Mode != 0 }
+
+// is reports whether the file is what it is to be.
+func (p *span) is(want *Content) bool {
+	if p.modes() {
+		return p.now.Equal(want)
+	}
+	return p.now.Same(want)
+}
+
+// fillsUp reports whether something lies in a directory that is to go, beside what goes before it.
+func (p *span) fillsUp(others []*span) bool {
+	if !p.now.Is(changes.Dir) || p.before.Is(changes.Dir) {
+		return false
+	}
+	d, err := os.Open(p.path)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	return slices.ContainsFunc(names, func(name string) bool {
+		path := filepath.Join(p.path, name)
+		return !slices.ContainsFunc(others, func(o *span) bool { return o.path == path && o.before == nil })
+	})
+}
+
+// inOrder are spans in the order in which they can be restored: directories before what is in them, and
+// what is to go from the inside out.
+func inOrder(spans []*span) []*span {
+	byPath := make(map[string]*span, len(spans))
+	list := make([]changes.Change, 0, len(spans))
+	for _, p := range spans {
+		byPath[p.path] = p
+		list = append(list, changes.Change{Path: p.path, Before: p.now, After: p.before})
+	}
+	out := make([]*span, 0, len(spans))
+	for _, c := range changes.Ordered(list) {
+		out = append(out, byPath[c.Path])
+	}
+	return out
+}
+
 // whole reports whether what the file was can be read to its end, undamaged.
 func (p *span) whole(ctx context.Context) bool {
 	if !p.before.Is(changes.File) {
 		return true
 	}
-	r, err := p.contents.Content(p.before)
+	r, err := p.contents.Content(ctx, p.before)
 	if err != nil {
 		return false
 	}
@@ -163,58 +205,159 @@ func (p *span) whole(ctx context.Context) bool {
 	return errors.Join(err, r.Close()) == nil
 }
 
+// together is how many files are recorded with one fsync, before they are written.
+const together = 64
+
 // restoring writes the files of one call of [Store.Restore].
 type restoring struct {
 	history *Store
 	of      string // the selection
+	dry     bool
 	call    string // of all records, empty before the first
+	out     []Restored
 }
 
-// restore gives one file back what it was. It returns the record also with an error,
-// where the file may be what it was all the same.
-func (r *restoring) restore(ctx context.Context, p *span) (id string, err error) {
-	found, err := changes.Look(ctx, p.path)
+// one is a file that is to be restored, with its record, and what is known of the file.
+type one struct {
+	*span
+	item
+	info workspace.Info
+}
+
+// restore gives some files back what they were.
+func (r *restoring) restore(ctx context.Context, spans []*span) error {
+	var list []*one
+	defer func() {
+		for _, o := range list {
+			o.p.discard()
+		}
+	}()
+	for _, p := range spans {
+		done := Restored{Path: p.path, To: p.before, Same: p.is(p.before)}
+		if done.Same || r.dry || p.fillsUp(spans) {
+			done.Filled = !done.Same && !r.dry
+			r.out = append(r.out, done)
+			continue
+		}
+		o, err := r.prepare(ctx, p)
+		if err != nil {
+			return fmt.Errorf("restoring %s: %w", p.path, err)
+		}
+		list = append(list, o)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	if err := r.record(ctx, list); err != nil {
+		return err
+	}
+	for i, o := range list {
+		if err := r.put(ctx, o); err != nil {
+			return errors.Join(fmt.Errorf("restoring %s: %w", o.path, err), r.void(list[i+1:])) //nolint:contextcheck // also where ctx has ended
+		}
+	}
+	return nil
+}
+
+// prepare looks at a file, and keeps what it is.
+func (r *restoring) prepare(ctx context.Context, p *span) (_ *one, err error) {
+	d, err := changes.Look(ctx, p.path)
 	if err != nil {
-		return "", err
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if !d.Node.Equal(p.now) {
+		return nil, errChanged
+	}
+	o := &one{span: p, info: d.Info, item: item{l: &line{Record: Record{Kind: KindRestore, Of: r.of, Path: p.path, Before: d.Node}}}}
+	if p.before != nil {
+		after := *p.before
+		if !p.modes() {
+			after.Mode = 0
+		}
+		o.l.After = &after
+	}
+	if !d.Node.Is(changes.File) {
+		return o, nil
+	}
+	now := changes.Cancellable(ctx, d.Reader())
+	err = r.history.pack(ctx, &o.item, &former{now, d.Node.Size, d.Node.Mode, d.Node.Hash})
+	return o, err
+}
+
+var errChanged = errors.New("it was changed while it was restored; try again")
+
+// record records what is about to be done.
+func (r *restoring) record(ctx context.Context, list []*one) error {
+	items := make([]item, len(list))
+	for i, o := range list {
+		o.l.Call = r.call
+		items[i] = o.item
+	}
+	if err := r.history.add(ctx, items...); err != nil {
+		return r.history.unkept(ctx, list[0].path, err)
+	}
+	r.call = cmp.Or(r.call, list[0].l.Call)
+	return nil
+}
+
+// put does it.
+func (r *restoring) put(ctx context.Context, o *one) error {
+	err := r.try(ctx, o)
+	if err != nil && o.fillsUp(nil) { // by what stayed, or came meanwhile
+		r.out = append(r.out, Restored{Path: o.path, Filled: true})
+		return r.void([]*one{o}) //nolint:contextcheck // as below
+	}
+	if err != nil && !errors.Is(err, workspace.ErrUncertain) {
+		return errors.Join(err, r.void([]*one{o})) //nolint:contextcheck // also where ctx has ended
+	}
+	r.out = append(r.out, Restored{Path: o.path, To: o.before, ID: o.l.ID, Call: o.l.Call})
+	return err
+}
+
+// try gives the file back what it was, if it is as it was found. What was restored before it may have
+// touched the directory that it is, or another name of it.
+func (r *restoring) try(ctx context.Context, o *one) (err error) {
+	found, err := changes.Find(o.path)
+	if err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, found.Close()) }()
-	if !found.Node.Same(p.now) {
-		return "", errors.New("it was changed while it was restored; try again")
+	if found.Node.Is(changes.File) && o.now.Is(changes.File) {
+		if found.Node.Hash = o.now.Hash; !found.Info.Stamp().Same(o.info.Stamp()) {
+			held, err := found.Hash(ctx)
+			if err != nil {
+				return err
+			}
+			found.Node.Hash, found.Node.Size = held.Hash, held.Size
+		}
+	}
+	if !found.Node.Equal(o.now) {
+		return errChanged
 	}
 	var content io.Reader
-	if p.before.Is(changes.File) {
-		from, err := p.contents.Content(p.before)
+	if o.before.Is(changes.File) && !o.now.Same(o.before) {
+		from, err := o.contents.Content(ctx, o.before)
 		if err != nil {
-			return "", err
+			return err
 		}
-		defer func() { _ = from.Close() }() // it was read to its end, or in vain
+		defer from.Close()
 		content = from
 	}
-	err = found.Put(ctx, p.before, content, func() (err error) {
-		if id, err = r.keepNow(ctx, found, p); err == nil {
-			r.history.moment("recorded")
-		}
-		return err
+	err = found.Put(ctx, o.before, content, func() error {
+		r.history.moment("recorded")
+		return nil
 	})
 	if err == nil {
 		r.history.moment("done")
 	}
-	if err != nil && id != "" && !errors.Is(err, workspace.ErrUncertain) {
-		return "", errors.Join(err, r.history.Void(id)) //nolint:contextcheck // also where ctx has ended
-	}
-	return id, err
+	return err
 }
 
-// keepNow records a restoring, with what the file is now.
-func (r *restoring) keepNow(ctx context.Context, found *changes.Found, p *span) (string, error) {
-	l := line{Record: Record{Kind: KindRestore, Call: r.call, Of: r.of, Path: p.path}}
-	if p.before != nil {
-		l.After = &Content{Kind: p.before.Kind, Hash: p.before.Hash, Size: p.before.Size, Target: p.before.Target}
+// void takes back the records of what was not done.
+func (r *restoring) void(list []*one) (err error) {
+	for _, o := range list {
+		err = errors.Join(err, r.history.Void(o.l.ID))
 	}
-	if !found.Node.Is(changes.File) {
-		l.Before = found.Node
-		return r.history.keep(ctx, l, nil)
-	}
-	now := changes.Cancellable(ctx, found.Reader())
-	return r.history.keep(ctx, l, &former{now, found.Node.Size, found.Node.Mode, found.Node.Hash})
+	return err
 }

@@ -145,13 +145,13 @@ func TestUndoIsUndone(t *testing.T) {
 	r.restore(all, history.RestoreOptions{})
 	r.is("a", "first")
 	r.Store = r.open(history.Options{})
-	for _, step := range []struct{ id, a, new string }{{"h3", "first", "made"}, {"h4", "second", "made"}, {"h5", "second", "-"}} {
+	for _, step := range []struct{ id, a, new string }{{"h4", "first", "made"}, {"h3", "second", "made"}, {"h5", "second", "-"}} {
 		r.restore(history.Selection{ID: step.id}, history.RestoreOptions{})
 		r.is("a", step.a)
 		r.is("new", step.new)
 	}
-	const want = "h1 write c a: 5>6 done\nh2 write c new: ->4 done\nh3 restore restore-h3 all new: 4>- done\nh4 restore restore-h3 all a: 6>5 done\n" +
-		"h5 restore restore-h5 h3 new: ->4 done\nh6 restore restore-h6 h4 a: 5>6 done\nh7 restore restore-h7 h5 new: 4>- done"
+	const want = "h1 write c a: 5>6 done\nh2 write c new: ->4 done\nh3 restore restore-h3 all a: 6>5 done\nh4 restore restore-h3 all new: 4>- done\n" +
+		"h5 restore restore-h5 h4 new: ->4 done\nh6 restore restore-h6 h3 a: 5>6 done\nh7 restore restore-h7 h5 new: 4>- done"
 	if got := r.list(all); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}

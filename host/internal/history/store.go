@@ -30,6 +30,12 @@ const (
 	DefaultMaxAge = 30 * 24 * time.Hour
 )
 
+// DefaultExcept are directories that tools fill and fill again, with many files.
+var DefaultExcept = []string{
+	"node_modules", "bower_components", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache",
+	"target", ".gradle", ".next", ".nuxt", ".turbo", ".parcel-cache", ".terraform",
+}
+
 var (
 	// ErrNotKept is that a content is not, or no longer, kept.
 	ErrNotKept = errors.New("the content is not kept")
@@ -43,6 +49,9 @@ type Options struct {
 	// they may have been written over; 0 is the default.
 	MaxBytes int64
 	MaxAge   time.Duration
+	// Except are names of directories: what commands do to what lies in them is not kept; nil is
+	// [DefaultExcept]. What tools write there is.
+	Except []string
 	// Make makes the history's directory, before the first thing is kept in it; nil
 	// is for one that is there. It is called until it succeeds once.
 	Make func() error
@@ -57,6 +66,8 @@ type Store struct {
 	dir      directory
 	log      *index
 	contents contents
+	// watches are the commands that run, by their *Watch.
+	watches sync.Map
 	// moment is told of the steps of a restoring. Tests end the process there.
 	moment func(name string)
 }
@@ -102,6 +113,9 @@ func Open(dir string, o Options) *Store {
 	}
 	if o.MaxAge == 0 {
 		o.MaxAge = DefaultMaxAge
+	}
+	if o.Except == nil {
+		o.Except = DefaultExcept
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -152,31 +166,53 @@ type former struct {
 	hash string
 }
 
+// item is a record with the content that comes with it, if any.
+type item struct {
+	l *line
+	p *packed
+}
+
 func (s *Store) keep(ctx context.Context, l line, before *former) (string, error) {
+	it := item{l: &l}
 	err := s.begin(ctx)
-	var p *packed
 	if err == nil && before != nil {
-		if p, err = pack(s.dir.path, before.content, before.size); err == nil {
-			defer p.discard()
-			p.content.Mode = before.mode
-			l.Before = &p.content
-			if before.hash != "" && before.hash != p.content.Hash {
-				err = errChanging
-			}
-		}
+		err = s.pack(ctx, &it, before)
+		defer it.p.discard()
 	}
 	if err == nil {
-		err = s.add(ctx, &l, p)
+		err = s.add(ctx, it)
 	}
+	if err != nil {
+		return "", s.unkept(ctx, l.Path, err)
+	}
+	return l.ID, nil
+}
+
+// pack compresses what a file was, for its record.
+func (s *Store) pack(ctx context.Context, it *item, before *former) (err error) {
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	if it.p, err = pack(s.dir.path, before.content, before.size, true); err != nil {
+		return err
+	}
+	it.p.content.Mode = before.mode
+	it.l.Before = &it.p.content
+	if before.hash != "" && before.hash != it.p.content.Hash {
+		return errChanging
+	}
+	return nil
+}
+
+// unkept is the error of what a file was that could not be kept.
+func (s *Store) unkept(ctx context.Context, path string, err error) error {
 	switch {
-	case err == nil:
-		return l.ID, nil
 	case errors.Is(err, errChanging):
-		return "", abi.Errorf(abi.CodeChanged, "%s: %w", l.Path, err)
+		return abi.Errorf(abi.CodeChanged, "%s: %w", path, err)
 	case ctx.Err() != nil:
-		return "", abi.Errorf(abi.CodeCancelled, "keeping what %s was: %w", l.Path, err)
+		return abi.Errorf(abi.CodeCancelled, "keeping what %s was: %w", path, err)
 	}
-	return "", abi.Errorf(abi.CodeIO, "%s was not written, since what it was cannot be kept: %w; make room in %s, or write without a history (history = false below [sessions] in the settings)", l.Path, err, s.dir.path)
+	return abi.Errorf(abi.CodeIO, "%s was not written, since what it was cannot be kept: %w; make room in %s, or write without a history (history = false below [sessions] in the settings)", path, err, s.dir.path)
 }
 
 // begin makes the directory.
@@ -189,28 +225,32 @@ func (s *Store) begin(ctx context.Context) error {
 	return s.dir.make()
 }
 
-// add gives a record its number and writes it, with the content that p holds, if
-// any.
-func (s *Store) add(ctx context.Context, l *line, p *packed) error {
+// add gives records their numbers and writes them, with their contents, if any.
+func (s *Store) add(ctx context.Context, items ...item) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dir.locked(ctx, func() error {
 		if err := s.log.Refresh(); err != nil {
 			return err
 		}
-		if p != nil {
-			if err := s.contents.put(l, p); err != nil {
-				return err
+		now := time.Now().UTC()
+		lines := make([]*line, len(items))
+		for i, it := range items {
+			if it.p != nil {
+				if err := s.contents.put(it.l, it.p); err != nil {
+					return err
+				}
+			}
+			lines[i] = it.l
+			it.l.ID, it.l.Time = idOf(s.log.last+1+i), now
+			if it.l.Kind == KindRestore && it.l.Call == "" {
+				it.l.Call = callOf(lines[0].ID)
 			}
 		}
-		l.ID, l.Time = idOf(s.log.last+1), time.Now().UTC()
-		if l.Kind == KindRestore && l.Call == "" {
-			l.Call = callOf(l.ID)
-		}
-		if err := s.log.append(l); err != nil {
+		if err := s.log.append(lines...); err != nil {
 			return err
 		}
-		s.contents.bound(l.Time)
+		s.contents.bound(now)
 		return nil
 	})
 }

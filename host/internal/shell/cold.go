@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 )
@@ -27,6 +28,8 @@ type coldChild struct {
 	spec sandbox.Spec
 	// box is that sandbox; nil is none.
 	box *sandbox.Wrapped
+	// changed keeps what it changes; nil is not known.
+	changed capability.CommandWatch
 	// late is a process that was given up while it started. It may need what was made for it
 	// until it is gone.
 	late *process.Process
@@ -96,6 +99,11 @@ func (c *coldChild) release(ctx context.Context) error {
 		}
 		<-p.Gone()
 		return c.unconfined(err)
+	}
+	if err := c.tell(); err != nil {
+		p.Stop(0)
+		<-p.Gone()
+		return err
 	}
 	c.Process = p
 	c.watch() //nolint:contextcheck // it lasts as long as the command
@@ -186,6 +194,7 @@ func (c *coldChild) lose(l sandbox.Loss) {
 // end implements [child].
 func (c *coldChild) end() result {
 	r := result{status: c.Status(), cwd: c.remove()}
+	r.lacks = c.kept()
 	if text := c.lost.Load(); text != nil {
 		r.interrupted = *text
 	}

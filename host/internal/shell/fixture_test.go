@@ -47,6 +47,7 @@ type session struct {
 	outside   string // begins the commands that may leave the sandbox
 	noTasks   bool
 	refuse    error // why no task may begin
+	history   capability.History
 
 	mu       sync.Mutex
 	events   []capability.GitEvent
@@ -158,7 +159,7 @@ func (s *session) report(p abi.Progress) {
 }
 
 func (s *session) scope() capability.Scope {
-	scope := capability.Scope{Cwd: s.dir, Report: s.report, Call: capability.Call{ID: "call", Tool: "Bash"}, Shell: s}
+	scope := capability.Scope{Cwd: s.dir, Report: s.report, Call: capability.Call{ID: "call", Tool: "Bash"}, Shell: s, History: s.history}
 	if !s.noTasks {
 		scope.Tasks = tasks{s: s}
 	}

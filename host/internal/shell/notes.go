@@ -35,7 +35,7 @@ func (a *account) notes() string {
 	if a.why.timedOut {
 		note = joined(note, a.advise())
 	}
-	return joined(note, a.interrupted, a.made, a.identity(), a.missed(), a.blame())
+	return joined(note, a.interrupted, a.made, a.lacks, a.identity(), a.missed(), a.blame())
 }
 
 // blame says how the sandbox may have made the command, or a part of it, fail, and what would

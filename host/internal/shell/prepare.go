@@ -42,6 +42,9 @@ func (c *coldChild) prepare(ctx context.Context) error {
 func (c *coldChild) contain(ctx context.Context) error {
 	if c.held.held() {
 		c.spec = c.held.spec(c.scope.Cwd, c.exec.Limits)
+		if c.tells() {
+			c.spec.Touches = c.held.places()
+		}
 	}
 	if c.held.sandboxed {
 		if err := c.share(ctx); err != nil {

@@ -40,7 +40,9 @@ type result struct {
 	// limit is the limit that ended it, and limitText describes that.
 	limit, limitText string
 	// made reports protected files that were made, undone or replaced.
-	made  string
+	made string
+	// lacks says what the history does not have of what it changed.
+	lacks string
 	began time.Time
 	took  time.Duration
 }
@@ -63,7 +65,7 @@ func (r *result) outcome(killed bool) capability.TaskOutcome {
 		o.Reason = "a signal ended it: " + signalName(r.status.Signal)
 	}
 	exit := r.status.Code
-	o.Exit, o.Note = &exit, r.made
+	o.Exit, o.Note = &exit, joined(r.made, r.lacks)
 	return o
 }
 

@@ -60,6 +60,8 @@ func readStateOf(tb testing.TB, path string, ranges [][2]int64) capability.ReadS
 
 // past is a history that remembers, and fails where it is told to.
 type past struct {
+	capability.History // what files are not asked for
+
 	kept   []capability.Write
 	before []string
 	voided []string

@@ -1,0 +1,244 @@
+package history
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolquay/toolquay/host/internal/changes"
+	"github.com/toolquay/toolquay/internal/checkline"
+	"github.com/toolquay/toolquay/internal/filelock"
+	"github.com/toolquay/toolquay/internal/privatedir"
+)
+
+// Names of ledgers, between which their id stands.
+const ledgerLead, ledgerEnd = "watch-", ".jsonl"
+
+// ledger is what a [Watch] writes down as it goes, in a file of its own that is locked while the command runs:
+// it makes the records if the host is killed, and tells others what runs has changed so far. Nothing is
+// flushed to the disk before the command's end: a power failure loses what it changed.
+type ledger struct {
+	id   string
+	time time.Time // when it began
+	file *os.File  // nil before the first line, and where none can be written
+	err  error
+}
+
+// entry is a line of a ledger. The first one tells whose it is.
+type entry struct {
+	Call  string    `json:"call,omitempty"`
+	Tool  string    `json:"tool,omitempty"`
+	Time  time.Time `json:"time,omitzero"`
+	Begun bool      `json:"begun,omitempty"`
+
+	Path   changes.Name   `json:"path,omitempty"`
+	Was    *changes.Node  `json:"was,omitempty"`
+	Stamp  stamp          `json:"stamp,omitzero"`
+	Places []changes.Name `json:"places,omitempty"`
+	Inline []byte         `json:"inline,omitempty"`
+}
+
+// write writes down what a file was.
+func (j *ledger) write(w *Watch, t *touched) error {
+	if j.file == nil && j.err == nil {
+		j.err = j.begin(w)
+	}
+	if j.err != nil {
+		return j.err
+	}
+	e := entry{Path: changes.Name(t.path), Was: t.was, Stamp: t.stamp, Inline: t.inline}
+	for _, p := range t.places {
+		e.Places = append(e.Places, changes.Name(p))
+	}
+	j.err = j.append(&e)
+	return j.err
+}
+
+func (j *ledger) append(e *entry) error {
+	text, err := checkline.Encode(e, maxLine)
+	if err == nil {
+		_, err = j.file.Write(text)
+	}
+	return err
+}
+
+// begin makes the file. Nobody sees it before it is locked.
+func (j *ledger) begin(w *Watch) error {
+	s := w.store
+	if err := s.begin(context.Background()); err != nil {
+		return err
+	}
+	log, _, err := privatedir.OpenOwn(filepath.Join(s.dir.path, changes.LogName), os.O_RDWR|os.O_CREATE) // by which sessions are found
+	if err == nil {
+		err = log.Close()
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.dir.path, temporary+"*")
+	if err != nil {
+		return err
+	}
+	j.id = strings.TrimPrefix(filepath.Base(f.Name()), temporary)
+	if err = filelock.Try(f); err == nil {
+		j.file = f
+		err = j.append(&entry{Call: w.call.ID, Tool: w.call.Tool, Time: time.Now().UTC(), Begun: true})
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), ledgerPath(s.dir.path, j.id))
+	}
+	if err != nil {
+		j.file = nil
+		return errors.Join(err, os.Remove(f.Name()), f.Close())
+	}
+	return nil
+}
+
+func ledgerPath(dir, id string) string { return filepath.Join(dir, ledgerLead+id+ledgerEnd) }
+
+// end removes the file: the log has all of it.
+func (j *ledger) end(dir string) error {
+	if j.file == nil {
+		return nil
+	}
+	err := os.Remove(ledgerPath(dir, j.id))
+	filelock.Unlock(j.file)
+	err = errors.Join(err, j.file.Close())
+	j.file = nil
+	return err
+}
+
+// leave leaves the file for later, as what it has could not be put into the log.
+func (j *ledger) leave() {
+	if j.file != nil {
+		filelock.Unlock(j.file)
+		_ = j.file.Close() // it was written
+		j.file = nil
+	}
+}
+
+// ledgers are the ids of those in a directory.
+func ledgers(dir string) ([]string, error) {
+	paths, err := filepath.Glob(filepath.Join(escaped(dir), ledgerLead+"*"+ledgerEnd))
+	ids := make([]string, 0, len(paths))
+	for _, path := range paths {
+		name := filepath.Base(path)
+		ids = append(ids, name[len(ledgerLead):len(name)-len(ledgerEnd)])
+	}
+	return ids, err
+}
+
+// escaped is a path as a pattern.
+func escaped(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// catchUp makes records of what commands changed whose host was killed, and returns the watches of those
+// that run still, as they are now.
+func (s *Store) catchUp(ctx context.Context) (running []*Watch, err error) {
+	s.watches.Range(func(w, _ any) bool {
+		w.(*Watch).settleNow(ctx) //nolint:errcheck,forcetypeassert // it holds nothing else
+		return true
+	})
+	ids, err := ledgers(s.dir.path)
+	for _, id := range ids {
+		if s.owns(id) {
+			continue // it was touched since
+		}
+		w, live, fault := s.reopen(id)
+		switch {
+		case errors.Is(fault, os.ErrNotExist):
+		case fault != nil:
+			err = errors.Join(err, fault)
+		case live:
+			running = append(running, w)
+		default:
+			w.lacks.add("the host was killed while it ran", "")
+			w.settle(ctx)
+		}
+	}
+	return running, err
+}
+
+// owns reports whether a ledger is of a command of this process.
+func (s *Store) owns(id string) (own bool) {
+	s.watches.Range(func(w, _ any) bool {
+		own = w.(*Watch).has(id) //nolint:errcheck,forcetypeassert // it holds nothing else
+		return !own
+	})
+	return own
+}
+
+func (w *Watch) has(ledger string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ledger.id == ledger
+}
+
+func (w *Watch) settleNow(ctx context.Context) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settle(ctx)
+}
+
+// reopen reads a ledger; live says that its command runs.
+func (s *Store) reopen(id string) (w *Watch, live bool, err error) {
+	f, _, err := privatedir.OpenOwn(ledgerPath(s.dir.path, id), os.O_RDONLY)
+	if err != nil {
+		return nil, false, err
+	}
+	live = filelock.Try(f) != nil
+	w = newWatch(s)
+	w.ledger, w.replayed = ledger{id: id, file: f}, true
+	err = w.replay(f)
+	if live || err != nil {
+		w.ledger.file = nil
+		err = errors.Join(err, f.Close())
+	}
+	return w, live, err
+}
+
+// replay reads what a ledger says.
+func (w *Watch) replay(f *os.File) error {
+	lines := bufio.NewReaderSize(io.NewSectionReader(f, 0, 1<<62), maxLine+1)
+	for {
+		text, err := lines.ReadSlice('\n')
+		if errors.Is(err, io.EOF) || errors.Is(err, bufio.ErrBufferFull) {
+			return nil // the rest is half a line
+		}
+		if err != nil {
+			return err
+		}
+		var e entry
+		if !checkline.Decode(text[:len(text)-1], &e) {
+			w.lacks.add("the ledger of the command is damaged", "")
+			continue
+		}
+		w.take(&e)
+	}
+}
+
+// take takes a line of a ledger.
+func (w *Watch) take(e *entry) {
+	if e.Begun {
+		w.call.ID, w.call.Tool, w.ledger.time = e.Call, e.Tool, e.Time
+		return
+	}
+	t := &touched{path: string(e.Path), was: e.Was, stamp: e.Stamp, inline: e.Inline}
+	for _, p := range e.Places {
+		t.places = append(t.places, string(p))
+	}
+	if t.saved() && t.was.Is(changes.File) && len(t.inline) == 0 {
+		w.held = append(w.held, t.was.Hash)
+	}
+	w.touched[t.path] = t
+	if slices.Contains(t.places, t.path) && !t.saved() {
+		w.unsaved[t.path] = t
+	}
+}

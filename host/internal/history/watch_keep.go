@@ -1,0 +1,193 @@
+package history
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/changes"
+	"github.com/toolquay/toolquay/internal/atomicfile"
+)
+
+// save keeps the content of a file that lies at a path now, which is about to change or go. Something
+// else that lies there is none of it.
+func (w *Watch) save(path string) {
+	t := w.unsaved[path]
+	delete(w.unsaved, path)
+	f, err := openPlain(path)
+	if err != nil {
+		w.lost(t, path, err)
+		return
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !t.stamp.content(info) {
+		return // it lies elsewhere: a call before did not do what it was about to
+	}
+	w.found(t)
+	switch {
+	case info.Size() > maxKeptFile:
+		w.lacks.add(fmt.Sprintf("it is over %d MiB", maxKeptFile>>20), t.path)
+		return
+	case w.bytes+info.Size() > maxKeptBytes:
+		w.lacks.add(fmt.Sprintf("all former contents would be over %d MiB", maxKeptBytes>>20), t.path)
+		return
+	}
+	if err := w.pack(t, f, info.Size()); err != nil {
+		w.lacks.add("it cannot be kept: "+err.Error(), t.path)
+		return
+	}
+	w.bytes += info.Size()
+}
+
+// lost notes that a content cannot be read, unless it lies elsewhere.
+func (w *Watch) lost(t *touched, path string, err error) {
+	if !errors.Is(err, os.ErrNotExist) {
+		w.found(t)
+		w.lacks.add("it cannot be read", path)
+	}
+}
+
+// found ends the search for a content.
+func (w *Watch) found(t *touched) {
+	for _, place := range t.places {
+		if w.unsaved[place] == t {
+			delete(w.unsaved, place)
+		}
+	}
+	t.places = nil
+}
+
+// pack keeps a content: in the ledger where it is small, or in a file of the history's, which is on the disk
+// only when the command has ended.
+func (w *Watch) pack(t *touched, r io.Reader, size int64) error {
+	if err := w.store.begin(context.Background()); err != nil {
+		return err
+	}
+	p, err := pack(w.store.dir.path, r, size, false)
+	if err != nil {
+		return err
+	}
+	defer p.discard()
+	if p.file == "" && len(p.held) <= maxInline {
+		t.inline = p.held
+	} else if err := w.store.hold(w, p); err != nil {
+		return err
+	}
+	t.was.Hash, t.was.Size = p.content.Hash, p.content.Size
+	return nil
+}
+
+// hold gives a content its name, before the log speaks of it. Until the watch ends it is not removed.
+func (s *Store) hold(w *Watch, p *packed) error {
+	if _, err := p.save(s.dir.path, false); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.contents.pinned[p.content.Hash]++
+	w.held = append(w.held, p.content.Hash)
+	return nil
+}
+
+// release ends what hold began.
+func (s *Store) release(w *Watch) {
+	if w.replayed {
+		return // it pinned none
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, hash := range w.held {
+		if s.contents.pinned[hash]--; s.contents.pinned[hash] == 0 {
+			delete(s.contents.pinned, hash)
+		}
+	}
+	w.held = nil
+}
+
+// addCommand adds the records of a command for good, with what was held for it.
+func (s *Store) addCommand(ctx context.Context, w *Watch, lines []*line) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	if err := s.flush(w.held); err != nil {
+		return err
+	}
+	now := lines[0].Time
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dir.locked(ctx, func() error {
+		if err := s.log.Refresh(); err != nil {
+			return err
+		}
+		if w.replayed {
+			lines = s.log.unknown(lines)
+		}
+		for i, l := range lines {
+			l.ID = idOf(s.log.last + 1 + i)
+		}
+		if err := s.log.append(lines...); err != nil {
+			return err
+		}
+		s.contents.bound(now)
+		return nil
+	})
+}
+
+// unknown are the lines of a command that the log does not have, as it has some where the host was killed
+// after that.
+func (x *index) unknown(lines []*line) []*line {
+	have := make(map[string]bool)
+	for i := range x.records {
+		if r := &x.records[i]; r.Watch != "" {
+			have[r.Watch+"\x00"+r.Path] = true
+		}
+	}
+	return slices.DeleteFunc(lines, func(l *line) bool { return have[l.Watch+"\x00"+l.Path] })
+}
+
+// flush has contents be on the disk.
+func (s *Store) flush(hashes []string) error {
+	if len(hashes) == 0 {
+		return nil
+	}
+	for _, hash := range hashes {
+		f, err := os.Open(blobPath(s.dir.path, hash))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // of one that a killed host left it may be gone
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return atomicfile.SyncDir(s.dir.path)
+}
+
+// hashOf is what a file holds.
+func hashOf(ctx context.Context, f *os.File) (hash string, size int64, err error) {
+	h := sha256.New()
+	size, err = io.Copy(h, changes.Cancellable(ctx, io.NewSectionReader(f, 0, maxFile)))
+	return sumHex(h), size, err
+}
+
+// maxFile is more than any file has.
+const maxFile = 1<<63 - 1
+
+// Unknown records that it is not known what a command changed.
+func (s *Store) Unknown(ctx context.Context, call capability.Call, why string) error {
+	l := line{Record: Record{Kind: KindCommand, Call: call.ID, Tool: call.Tool, Lacks: "what it changed is not known: " + why}}
+	_, err := s.keep(ctx, l, nil)
+	return err
+}

@@ -1,0 +1,353 @@
+package history_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/history"
+)
+
+// command stands for one that tells what it is about to do, and does it.
+type command struct {
+	*room
+	w capability.CommandWatch
+}
+
+func (r *room) command(call string) *command {
+	return &command{r, r.Watch(capability.Call{ID: call, Tool: "Bash"}, []string{r.dir})}
+}
+
+func (c *command) write(name, content string) {
+	c.tb.Helper()
+	c.w.Touch(c.path(name), false)
+	c.check(os.WriteFile(c.path(name), []byte(content), 0o600))
+}
+
+func (c *command) remove(name string) {
+	c.tb.Helper()
+	c.w.Touch(c.path(name), false)
+	c.check(os.Remove(c.path(name)))
+}
+
+func (c *command) mkdir(name string) {
+	c.tb.Helper()
+	c.w.Touch(c.path(name), true)
+	c.check(os.Mkdir(c.path(name), 0o700))
+}
+
+func (c *command) move(from, to string) {
+	c.tb.Helper()
+	c.w.Rename(c.path(from), c.path(to), false)
+	c.check(os.Rename(c.path(from), c.path(to)))
+}
+
+func (c *command) check(err error) {
+	c.tb.Helper()
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+}
+
+// end ends it, and tells what is not kept.
+func (c *command) end() string {
+	c.tb.Helper()
+	return strings.ReplaceAll(c.w.End(c.tb.Context()), c.dir+"/", "")
+}
+
+// tree is what lies in the room.
+func (r *room) tree() string {
+	r.tb.Helper()
+	var out []string
+	err := filepath.WalkDir(r.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || path == r.dir {
+			return err
+		}
+		what := "/"
+		if d.Type().IsRegular() {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			what = "=" + string(content)
+		}
+		out = append(out, strings.TrimPrefix(path, r.dir+"/")+what)
+		return nil
+	})
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return strings.Join(out, " ")
+}
+
+// undone restores a selection, and tells what lies in the room then.
+func (r *room) undone(sel history.Selection) string {
+	r.tb.Helper()
+	if _, err := r.Restore(r.tb.Context(), sel, history.RestoreOptions{}); err != nil {
+		return err.Error()
+	}
+	return r.tree()
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	for name, act := range map[string]func(c *command){
+		"written":            func(c *command) { c.write("a", "2"); c.write("new", "3") },
+		"written twice":      func(c *command) { c.write("a", "2"); c.write("a", "3"); c.remove("a"); c.write("a", "4") },
+		"removed":            func(c *command) { c.remove("a"); c.remove("d/b"); c.remove("d/e/c"); c.remove("d/e"); c.remove("d") },
+		"moved":              func(c *command) { c.move("a", "z") },
+		"moved over":         func(c *command) { c.move("a", "d/b") },
+		"moved there and on": func(c *command) { c.move("a", "y"); c.move("y", "z"); c.write("z", "2") },
+		"saved":              func(c *command) { c.write("tmp", "2"); c.move("tmp", "a") },
+		"a directory moved":  func(c *command) { c.move("d", "z") },
+		"moved and changed": func(c *command) {
+			c.move("d", "z")
+			c.write("z/b", "2")
+			c.move("z", "y")
+			c.remove("y/e/c")
+			c.mkdir("d")
+			c.write("d/b", "5")
+		},
+		"moved there and back": func(c *command) { c.move("d", "z"); c.move("z", "d"); c.write("a", "2") },
+		"a move that failed":   func(c *command) { c.w.Rename(c.path("d"), c.path("none/d"), false); c.write("d/b", "2") },
+		"exchanged": func(c *command) {
+			c.w.Rename(c.path("a"), c.path("d"), true)
+			c.check(unix.Renameat2(unix.AT_FDCWD, c.path("a"), unix.AT_FDCWD, c.path("d"), unix.RENAME_EXCHANGE))
+			c.write("d", "2")
+			c.write("a/b", "3")
+		},
+		"written by another name": func(c *command) {
+			c.w.Link(c.path("a"), c.path("l"))
+			c.check(os.Link(c.path("a"), c.path("l")))
+			c.write("l", "2")
+		},
+		"other kinds": func(c *command) {
+			c.remove("a")
+			c.mkdir("a")
+			c.write("a/f", "1")
+			c.remove("d/b")
+			c.w.Touch(c.path("d/b"), true)
+			c.check(os.Symlink("x", c.path("d/b")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t, history.Options{})
+			r.put("a", "1")
+			r.put("d/b", "b")
+			r.put("d/e/c", "c")
+			before := r.tree()
+			c := r.command("c1")
+			act(c)
+			if lacks := c.end(); lacks != "" {
+				t.Error(lacks)
+			}
+			after := r.tree()
+			if entries, _ := filepath.Glob(r.kept + "/watch-*"); len(entries) > 0 {
+				t.Errorf("it left %v", entries)
+			}
+			r.Store = r.open(history.Options{})
+			undone, err := r.Restore(t.Context(), history.Selection{Call: "c1"}, history.RestoreOptions{})
+			if got := r.tree(); err != nil || got != before {
+				t.Fatalf("undone: %s; want %s; %v\n%s", got, before, err, r.list(all))
+			}
+			if got := r.undone(history.Selection{Call: undone[len(undone)-1].Call}); got != after {
+				t.Errorf("that undone: %s; want %s", got, after)
+			}
+		})
+	}
+}
+
+// What was not changed after all is in no record, and a command that changes nothing leaves nothing.
+func TestNothingChanged(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, history.Options{})
+	r.put("a", "1")
+	c := r.command("c1")
+	if c.end() != "" {
+		t.Error("it lacks something")
+	}
+	if entries, err := os.ReadDir(r.kept); err != nil || len(entries) > 0 {
+		t.Errorf("it wrote %v, %v", entries, err)
+	}
+	c = r.command("c2")
+	c.write("a", "1")
+	c.write("tmp", "2")
+	c.remove("tmp")
+	c.w.Touch(c.path("a"), true)
+	c.w.Touch(c.path("none"), false)
+	if got := c.end() + r.list(all); got != "" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// One file of a command is restored alone.
+func TestFileOfCommand(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, history.Options{})
+	r.put("d/a", "1")
+	r.put("d/b", "2")
+	c := r.command("c1")
+	c.move("d", "z")
+	c.write("z/a", "3")
+	c.end()
+	if got := r.undone(history.Selection{Call: "c1", Path: r.path("d/b")}); got != "d/ d/b=2 z/ z/a=3 z/b=2" {
+		t.Error(got)
+	}
+	r.put("z/a", "mine")
+	if got := r.undone(history.Selection{Call: "c1", Path: r.path("z/a")}); !strings.Contains(got, "something else changed it since") {
+		t.Error(got)
+	}
+	if got := r.undone(history.Selection{Call: "c1", Path: r.path("d/a")}); got != "d/ d/a=1 d/b=2 z/ z/a=mine z/b=2" {
+		t.Error(got)
+	}
+}
+
+func TestCommandLacks(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		act  func(c *command)
+		want string
+	}{
+		"left out":  {func(c *command) { c.mkdir("node_modules"); c.write("node_modules/f", "1"); c.write("a", "2") }, "node_modules (left out by history_except)"},
+		"too large": {func(c *command) { c.write("large", "2"); c.write("a", "2") }, "large (it is over 64 MiB)"},
+		"not known": {func(c *command) { c.w.Missed(errors.New("no reason")); c.write("a", "2") }, "no reason"},
+		"unreadable": {func(c *command) {
+			c.check(os.Remove(c.path("a")))
+			c.check(unix.Mkfifo(c.path("a"), 0o600))
+			c.remove("a")
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t, history.Options{})
+			r.put("a", "1")
+			r.put("large", "")
+			if err := os.Truncate(r.path("large"), 64<<20+1); err != nil {
+				t.Fatal(err)
+			}
+			c := r.command("c1")
+			test.act(c)
+			want := test.want
+			if want != "" {
+				want = "The history does not have all that it changed: " + want + "."
+			}
+			if got := c.end(); got != want {
+				t.Errorf("it lacks %s; want %s", got, want)
+			}
+			changes, err := r.List(t.Context(), history.Selection{Call: "c1"})
+			if err != nil || len(changes) < 1 {
+				t.Fatal(changes, err)
+			}
+			if test.want != "" && !strings.Contains(fmt.Sprint(changes), test.want) && !strings.Contains(strings.ReplaceAll(changes[len(changes)-1].Lacks, r.dir+"/", ""), test.want) {
+				t.Errorf("the list does not say it: %+v", changes)
+			}
+		})
+	}
+}
+
+// What runs is recorded when somebody asks, in this process, and shown in others.
+func TestCommandThatRuns(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, history.Options{})
+	r.put("a", "1")
+	c := r.command("c1")
+	c.write("a", "2")
+	other := r.open(history.Options{})
+	changes, err := other.List(t.Context(), all)
+	if err != nil || len(changes) != 1 || changes[0].State != history.StateRunning || changes[0].Call != "c1" {
+		t.Fatalf("another process sees %+v, %v", changes, err)
+	}
+	if _, err := other.Restore(t.Context(), all, history.RestoreOptions{}); err == nil || !strings.Contains(err.Error(), "still runs") {
+		t.Errorf("restoring while it runs: %v", err)
+	}
+	changes, err = r.List(t.Context(), all)
+	if err != nil || len(changes) != 1 || changes[0].State != history.StateDone || changes[0].ID != "h1" {
+		t.Fatalf("this process sees %+v, %v", changes, err)
+	}
+	c.write("a", "3")
+	c.write("b", "4")
+	c.end()
+	if got := r.undone(history.Selection{Call: "c1"}); got != "a=1" {
+		t.Error(got)
+	}
+}
+
+// commandMoments are what a host does until it is killed, while a command changes a file.
+var commandMoments = map[string]func(s *history.Store, dir, path string){
+	"told": func(s *history.Store, _, path string) { watchOf(s, path).Touch(path, false) },
+	"changed": func(s *history.Store, _, path string) {
+		watchOf(s, path).Touch(path, false)
+		fail(os.WriteFile(path, []byte("second"), 0o600))
+	},
+	"moved": func(s *history.Store, _, path string) {
+		w := watchOf(s, path)
+		w.Rename(filepath.Dir(path), filepath.Dir(path)+"2", false)
+		fail(os.Rename(filepath.Dir(path), filepath.Dir(path)+"2"))
+		moved := filepath.Join(filepath.Dir(path)+"2", filepath.Base(path))
+		w.Touch(moved, false)
+		fail(os.WriteFile(moved, []byte("second"), 0o600))
+	},
+	"recorded": func(s *history.Store, dir, path string) { // and the ledger is there still
+		w := watchOf(s, path)
+		w.Touch(path, false)
+		fail(os.WriteFile(path, []byte("second"), 0o600))
+		ledgers, err := filepath.Glob(filepath.Join(dir, "watch-*"))
+		fail(err)
+		text, err := os.ReadFile(ledgers[0])
+		fail(err)
+		w.End(context.Background())
+		fail(os.WriteFile(ledgers[0], text, 0o600))
+	},
+	"within a line": func(s *history.Store, dir, path string) {
+		w := watchOf(s, path)
+		w.Touch(path, false)
+		fail(os.WriteFile(path, []byte("second"), 0o600))
+		w.Touch(path+"2", false)
+		ledgers, err := filepath.Glob(filepath.Join(dir, "watch-*"))
+		fail(err)
+		info, err := os.Stat(ledgers[0])
+		fail(err)
+		fail(os.Truncate(ledgers[0], info.Size()-10))
+	},
+}
+
+func watchOf(s *history.Store, path string) capability.CommandWatch {
+	return s.Watch(capability.Call{ID: "victim", Tool: "Bash"}, []string{filepath.Dir(filepath.Dir(path))})
+}
+
+// TestHostKilledWhileACommandRuns finds out later what the command changed.
+func TestHostKilledWhileACommandRuns(t *testing.T) {
+	t.Parallel()
+	for moment, want := range map[string]string{
+		"told": "d/ d/a=first", "changed": "d/ d/a=second", "moved": "d2/ d2/a=second", "recorded": "d/ d/a=second", "within a line": "d/ d/a=second",
+	} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t, history.Options{})
+			r.put("d/a", "first")
+			r.killedAt(moment, "d/a", func() {})
+			if got := r.tree(); got != want {
+				t.Fatalf("it left %s; want %s", got, want)
+			}
+			r.Store = r.open(history.Options{})
+			changes, err := r.List(t.Context(), all)
+			if err != nil || len(changes) == 0 {
+				t.Fatal(changes, err)
+			}
+			if got := r.undone(history.Selection{Call: "victim"}); got != "d/ d/a=first" && (moment != "told" || got != history.ErrNothing.Error()) {
+				t.Errorf("undone: %s", got)
+			}
+			if entries, _ := filepath.Glob(r.kept + "/watch-*"); len(entries) > 0 {
+				t.Errorf("it left %v", entries)
+			}
+		})
+	}
+}

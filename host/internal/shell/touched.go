@@ -1,0 +1,49 @@
+package shell
+
+import (
+	"context"
+	"slices"
+
+	"github.com/toolquay/toolquay/abi"
+)
+
+// tells reports whether the history keeps what the command changes.
+func (c *coldChild) tells() bool {
+	return c.scope.History != nil && c.held.sandboxed && !c.held.readOnly && !c.held.lasting && c.setup.Sandbox.Tells()
+}
+
+// places are the directories in which the command may change files that are the user's.
+func (h *confinement) places() []string { return slices.Concat(h.Working, h.Repositories, h.Opened) }
+
+// tell has the history keep what files are before the command changes them, which waits for that.
+func (c *coldChild) tell() error {
+	if !c.tells() {
+		return nil
+	}
+	c.changed = c.scope.History.Watch(c.scope.Call, c.held.places())
+	if err := c.box.Tell(c.changed); err != nil {
+		c.changed.End(context.Background()) // nothing was changed
+		c.changed = nil
+		return abi.Errorf(abi.CodeIO, "the history could not follow the command: %w", err)
+	}
+	return nil
+}
+
+// kept ends that. It returns what the history does not have of the command's changes.
+func (c *coldChild) kept() string {
+	ctx := context.Background() // the command is over, whatever became of its call
+	switch {
+	case c.changed != nil:
+		return c.changed.End(ctx)
+	case c.scope.History == nil || c.held.readOnly || c.Process == nil || c.known.ReadOnly:
+		return ""
+	}
+	why := "it ran without a sandbox"
+	if c.held.sandboxed {
+		why = "sandboxes of this system do not tell it"
+	}
+	if err := c.scope.History.Unknown(ctx, c.scope.Call, why); err != nil {
+		c.scope.Call.Logger(c.setup.Logger).Warn("the history does not say that it is not known what a command changed", "error", err)
+	}
+	return ""
+}

@@ -1,0 +1,193 @@
+package shell_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/host/internal/history"
+	"github.com/toolquay/toolquay/host/internal/shell"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// made is a repository that commands change, as shell text that makes it.
+const made = `
+set -e
+git init -q -b main .
+git config user.name A; git config user.email a@example.com
+mkdir -p dir/deep empty run
+for f in a b c dir/f dir/g dir/deep/h; do echo "one $f" > $f.txt; done
+printf 'package p\n\nimport "fmt"\nfunc  F( ) { fmt.Println( 1 )}\n' > p.go
+printf 'module example.com/p\n\ngo 1.24\n' > go.mod
+printf '//go:generate sh -c "echo package p > gen.go; echo x >> a.txt"\npackage p\n' > g.go
+head -c 300000 /dev/urandom > big; : > none
+printf '#!/bin/sh\necho hello\n' > run/it; chmod 755 run/it; chmod 640 c.txt
+ln -s a.txt link; ln -s nowhere dangling
+echo odd > "$(printf 'odd \377\n name')"
+git add -A; git commit -qm first
+git checkout -q -b other; sed -i s/one/other/ a.txt dir/f.txt; git rm -q b.txt; echo new > n.txt; mkdir other; echo x > other/x; git add -A; git commit -qm second
+git checkout -q main
+tar cf archive.tar -C dir f.txt deep; echo dirty >> c.txt
+`
+
+// changers are commands of which each is undone, and what they need.
+var changers = map[string]struct{ text, needs string }{
+	"sed -i":            {"sed -i s/one/two/ *.txt dir/*.txt", ""},
+	"git commit":        {"echo x >> a.txt && git commit -qam m", "git"},
+	"git checkout":      {"git stash -q; git checkout -q other", "git"},
+	"git stash":         {"git stash -q", "git"},
+	"git reset":         {"git reset -q --hard HEAD && git clean -qfdx", "git"},
+	"mv of files":       {"mv a.txt aa.txt; mv b.txt c.txt; mv dir/f.txt f.txt", ""},
+	"mv of a directory": {"mv dir moved", ""},
+	"mv, then changes":  {"mv dir moved; echo x >> moved/f.txt; rm moved/g.txt; mkdir dir; echo new > dir/f.txt; mv moved/deep dir/; mv moved again", ""},
+	"rm -r":             {"rm -r dir run empty", ""},
+	"tar x":             {"tar xf archive.tar && tar xf archive.tar -C empty", "tar"},
+	"a rename dance":    {"mkdir .t && cp dir/f.txt .t/f.txt && echo x > .t/n && mv dir .old && mv .t dir && rm -rf .old", ""},
+	"saved by renaming": {"for f in a b c; do echo new > .$f.tmp; mv .$f.tmp $f.txt; done", ""},
+	"go generate":       {"GOFLAGS=-mod=mod GOCACHE=/tmp/cache go generate ./...", "go"},
+	"gofmt -w":          {"gofmt -w *.go", "gofmt"},
+	"git apply":         {`printf -- '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n one a\n+two\n' | git apply`, "git"},
+	"chmod":             {"chmod 600 a.txt; chmod -R g+w dir; chmod 700 empty", ""},
+	"ln":                {"ln -sf b.txt link; ln -s a.txt new; ln a.txt hard; echo x >> hard; rm dangling", ""},
+	"truncate":          {"truncate -s 3 a.txt big; truncate -s 10 none", ""},
+	"dd":                {"dd if=/dev/zero of=big conv=notrunc bs=1 count=5 seek=100 2> /dev/null", ""},
+	"mmap":              {`python3 -c 'import mmap; f = open("big", "r+b"); m = mmap.mmap(f.fileno(), 0); m[5:9] = b"here"; m.flush()'`, "python3"},
+	"cp -r":             {"cp -r dir copy; cp -a run/it it; cp a.txt b.txt", ""},
+	"touch":             {"touch a.txt new none", ""},
+	"find -delete":      {"find . -name '*.txt' -delete", ""},
+	"a failing command": {"echo x > a.txt; rm b.txt; mkdir m; false", ""},
+	"odd names":         {`echo x >> "$(printf 'odd \377\n name')"; echo y > "$(printf 'new \376')"; mv "$(printf 'odd \377\n name')" even`, ""},
+	"kinds":             {"rm a.txt; mkdir a.txt; echo x > a.txt/f; rm -r dir; echo x > dir; rm link; echo x > link; rm b.txt; ln -s c.txt b.txt", ""},
+	"rm of git":         {"rm -rf .git", ""},
+	"descriptors":       {"exec 3<>a.txt; mv a.txt z.txt; echo more >&3; echo x > a.txt; rm z.txt", ""},
+	"exchange":          {`python3 -c 'import ctypes; l = ctypes.CDLL(None); l.syscall(316 if __import__("platform").machine() == "x86_64" else 276, -100, b"dir", -100, b"run", 2)'`, "python3"},
+}
+
+// snapshot is all that lies below a directory: kinds, modes, links and contents.
+func snapshot(tb testing.TB, dir string) map[string]string {
+	tb.Helper()
+	out := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		what := info.Mode().String()
+		switch {
+		case info.Mode().IsRegular():
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			what += fmt.Sprintf(" %d %x", len(content), sha256.Sum256(content))
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			what += " " + target
+		}
+		out[strings.TrimPrefix(path, dir)] = what
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// differences are those between two trees.
+func differences(was, is map[string]string) string {
+	var out []string
+	for path := range maps.Keys(was) {
+		if is[path] != was[path] {
+			out = append(out, fmt.Sprintf("%q: was %.60s, is %.60s", path, was[path], is[path]))
+		}
+	}
+	for path := range maps.Keys(is) {
+		if was[path] == "" {
+			out = append(out, fmt.Sprintf("%q: is new: %.60s", path, is[path]))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out[:min(len(out), 20)], "\n")
+}
+
+// watched is a session with a repository, a shell in a sandbox that tells, and a history.
+func watched(tb testing.TB) (*session, *shell.Capability, *history.Store) {
+	tb.Helper()
+	s := newSession(tb)
+	s.noTasks = true
+	c := newShell(tb, s.sandboxed())
+	dir := filepath.Join(filepath.Dir(s.dir), "history")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	h := history.Open(dir, history.Options{})
+	s.history = h
+	return s, c, h
+}
+
+// TestCommandsAreUndone runs commands that people run, gives the tree back what it was, and undoes that.
+func TestCommandsAreUndone(t *testing.T) {
+	t.Parallel()
+	for name, test := range changers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, tool := range []string{"git", test.needs} {
+				if tool != "" {
+					testenv.NeedTool(t, tool)
+				}
+			}
+			s, c, h := watched(t)
+			outside(t, s.dir, made)
+			before := snapshot(t, s.dir)
+			r := s.bash(c, test.text)
+			if strings.Contains(r.Note, "history") {
+				t.Errorf("it says %s", r.Note)
+			}
+			after := snapshot(t, s.dir)
+			if maps.Equal(before, after) && name != "touch" {
+				t.Fatalf("it changed nothing: exit %d, %s", r.Exit, r.out)
+			}
+			undone, err := h.Restore(t.Context(), history.Selection{Call: "call"}, history.RestoreOptions{})
+			if err != nil {
+				t.Fatalf("restoring: %v\n%s", err, r.out)
+			}
+			if d := differences(before, snapshot(t, s.dir)); d != "" {
+				t.Errorf("restored, the tree is another:\n%s", d)
+			}
+			call := ""
+			for _, one := range undone {
+				call = max(call, one.Call)
+			}
+			if _, err := h.Restore(t.Context(), history.Selection{Call: call}, history.RestoreOptions{}); err != nil {
+				t.Fatalf("restoring the restoring: %v", err)
+			}
+			if d := differences(after, snapshot(t, s.dir)); d != "" {
+				t.Errorf("with the restoring undone, the tree is another:\n%s", d)
+			}
+		})
+	}
+}
+
+// outside runs shell text without a sandbox.
+func outside(tb testing.TB, dir, text string) {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), testenv.NeedTool(tb, "bash"), "-c", text)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "HOME="+dir+"/../temp")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("%v: %s", err, bytes.TrimSpace(out))
+	}
+}
