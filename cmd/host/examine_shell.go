@@ -70,6 +70,9 @@ func examineSandbox(ctx context.Context, d *diagnosis, o *host.Shell, home strin
 	for _, weakness := range report.Reasons {
 		d.add("sandbox", note, weakness)
 	}
+	if report.Unstaged != "" {
+		d.add("sandbox", note, "no commands in sessions whose writes are staged (--stage): "+report.Unstaged)
+	}
 	for _, dir := range o.Sandbox.Writable {
 		switch info, err := os.Stat(dir); {
 		case errors.Is(err, fs.ErrNotExist):

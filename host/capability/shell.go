@@ -61,6 +61,9 @@ type SandboxPolicy struct {
 	// for temporary files.
 	Working []string
 	Temp    string
+	// Staged is where the changes of the command are found, all but those in Temp and Layer, if they
+	// are staged; nil has it change the files themselves.
+	Staged StagedTree
 	// Ended is closed when the session ends. What its commands share goes by it: the same
 	// channel is the same session. Nil is a session that has only this command.
 	Ended <-chan struct{}
@@ -107,6 +110,15 @@ type SandboxPolicy struct {
 	// Local reports whether a host, which Host lets through, may be one of this machine
 	// or of a private network: a rule names it, or a person was shown it.
 	Local func(host string) bool
+}
+
+// StagedTree is what commands find whose changes are staged.
+type StagedTree interface {
+	// At is a path by which this process finds what commands find at a clean, absolute one, whose
+	// links are resolved but for the last name.
+	At(path string) string
+	// Resolve follows the links of an absolute path as commands do.
+	Resolve(path string) (string, error)
 }
 
 // FileCopy is a file that commands see as the one at Private.

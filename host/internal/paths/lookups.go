@@ -1,6 +1,7 @@
 package paths
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -21,6 +22,7 @@ const (
 // are renewed. The zero value is ready for use, and it is safe for concurrent use.
 type Lookups struct {
 	mu      sync.Mutex
+	view    View
 	located map[string]Location
 	links   []string // those of the paths whose last component is a link
 	listed  map[string]result[string]
@@ -54,6 +56,46 @@ type lookedIn struct {
 	located []string
 }
 
+// View is what commands find of files whose changes are staged. It is safe for concurrent use.
+type View interface {
+	// At is a path by which this process finds what lies at a clean, absolute one, whose links
+	// are resolved but for the last name.
+	At(path string) string
+	// Resolve is [filepath.EvalSymlinks] there.
+	Resolve(path string) (string, error)
+}
+
+// Through has files looked at by a view from now on; nil is as this process sees them.
+func (l *Lookups) Through(v View) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.view = v
+}
+
+// At is a path by which this process finds what lies at another one; see [View].
+func (l *Lookups) At(path string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at(path)
+}
+
+// Mapping is [Lookups.At] for many paths.
+func (l *Lookups) Mapping() func(path string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.view == nil {
+		return func(path string) string { return path }
+	}
+	return l.view.At
+}
+
+func (l *Lookups) at(path string) string {
+	if l.view == nil {
+		return path
+	}
+	return l.view.At(path)
+}
+
 // Locate resolves a clean, absolute path.
 func (l *Lookups) Locate(path string) Location {
 	l.mu.Lock()
@@ -70,7 +112,7 @@ func (l *Lookups) locate(path string) Location {
 		above := l.locate(parent)
 		at = Location{Path: filepath.Join(above.Path, filepath.Base(path)), Err: above.Err}
 		if at.Err == nil {
-			if at = locate(at.Path); at.link {
+			if at = l.look(at.Path); at.link {
 				l.links = append(l.links, path)
 			}
 			in := l.in(above.Path)
@@ -81,11 +123,15 @@ func (l *Lookups) locate(path string) Location {
 	return at
 }
 
-// locate resolves a path whose directory is resolved already.
-func locate(path string) Location {
-	info, err := os.Lstat(path)
+// look resolves a path whose directory is resolved already.
+func (l *Lookups) look(path string) Location {
+	info, err := os.Lstat(l.at(path))
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return Location{Path: path, Err: err}
+	}
+	if l.view != nil {
+		target, err := l.view.Resolve(path)
+		return Location{cmp.Or(target, path), err, true}
 	}
 	_, err = os.Stat(path)
 	if target := Real(path); target != "" {
@@ -145,7 +191,7 @@ func (l *Lookups) Names(dir string) ([]string, error) {
 	defer l.mu.Unlock()
 	r, known := l.listed[dir]
 	if !known {
-		r = list(dir)
+		r = l.list(dir)
 		l.content += size(r)
 		put(&l.listed, dir, r)
 		l.in(dir)
@@ -161,8 +207,8 @@ func size(r result[string]) (n int) {
 	return n
 }
 
-func list(dir string) result[string] {
-	names, err := Names(dir)
+func (l *Lookups) list(dir string) result[string] {
+	names, err := Names(l.at(dir))
 	slices.Sort(names)
 	return result[string]{names, err}
 }
@@ -173,15 +219,15 @@ func (l *Lookups) Beginning(file string) ([]byte, error) {
 	defer l.mu.Unlock()
 	r, known := l.read[file]
 	if !known {
-		r = read(file)
+		r = l.readNow(file)
 		l.content += len(r.all)
 		put(&l.read, file, r)
 	}
 	return r.all, r.err
 }
 
-func read(file string) result[byte] {
-	content, err := Beginning(file)
+func (l *Lookups) readNow(file string) result[byte] {
+	content, err := Beginning(l.at(file))
 	return result[byte]{content, err}
 }
 
@@ -197,7 +243,7 @@ func (l *Lookups) Renew() {
 		return
 	}
 	for file, was := range l.read {
-		if now := read(file); !same(was, now) {
+		if now := l.readNow(file); !same(was, now) {
 			l.content += len(now.all) - len(was.all)
 			l.read[file] = now
 			l.version++
@@ -208,19 +254,19 @@ func (l *Lookups) Renew() {
 // renewDirs looks again in directories, and reports whether what lies in them lies where it did.
 func (l *Lookups) renewDirs() bool {
 	for dir, in := range l.dirs {
-		state, there := StateOf(dir)
+		state, there := StateOf(l.at(dir))
 		if there && state == in.state {
 			continue
 		}
 		in.state = State{}
 		if there {
-			in.state = restingAt(dir) // first, so that changes while it is looked at show, too
+			in.state = restingAt(l.at(dir)) // first, so that changes while it is looked at show, too
 		}
 		if !l.stay(in.located) {
 			return false
 		}
 		if was, listed := l.listed[dir]; listed {
-			if now := list(dir); !same(was, now) {
+			if now := l.list(dir); !same(was, now) {
 				l.content += size(now) - size(was)
 				l.listed[dir] = now
 				l.version++
@@ -241,7 +287,7 @@ func (l *Lookups) Version() int {
 func (l *Lookups) stay(paths []string) bool {
 	return !slices.ContainsFunc(paths, func(path string) bool {
 		was := l.located[path]
-		now := locate(filepath.Join(l.located[filepath.Dir(path)].Path, filepath.Base(path)))
+		now := l.look(filepath.Join(l.located[filepath.Dir(path)].Path, filepath.Base(path)))
 		return now.Path != was.Path || now.link != was.link || !alike(now.Err, was.Err)
 	})
 }

@@ -125,13 +125,14 @@ func (g *judging) analyse(text string, at shell.Place) permissions.Command {
 // place is where a command runs that an operation, or with an empty one the call itself, is
 // about: directories as they really lie, since a shell steps out of one by where that is.
 func (g *judging) place(operation string) shell.Place {
-	policy := g.Policy()
+	policy, at := g.Policy(), g.session().Walked.Mapping()
 	return shell.Place{
 		Cwd:     really(policy.Cwd()),
 		Home:    really(g.session().Rules.Home()),
 		Working: policy.WorkingDirs(),
 		Repository: func(dir string) (permissions.Repository, bool) {
-			return policy.Repository(dir, paths.Beginning, paths.Names, paths.Links)
+			read := func(file string) ([]byte, error) { return paths.Beginning(at(file)) }
+			return policy.Repository(dir, read, func(dir string) ([]string, error) { return paths.Names(at(dir)) }, func(dir string) ([]string, error) { return paths.Links(at(dir)) })
 		},
 		Scratch: func() shell.Scratch { return g.scratch(operation) },
 	}

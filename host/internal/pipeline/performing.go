@@ -138,6 +138,10 @@ func (p *performing) stageable(a permissions.Access) error {
 	switch a.Kind {
 	case permissions.AccessRead, permissions.AccessNet, permissions.AccessSession:
 		return nil
+	case permissions.AccessExec:
+		if p.operation == abi.CapShellRun && p.session().Unstaged() == nil {
+			return p.staysInside()
+		}
 	}
 	return abi.Errorf(abi.CodeDenied, "%s asked for %s on %s with %s, which knows nothing of what this session has staged; apply or discard that (toolquay stage), and go on without --stage",
 		p.tool.Contract().Name, a.Kind, a.Target, p.operation)

@@ -89,12 +89,16 @@ func (c preparing) touched(cwd string, touch abi.Touch) (permissions.Access, err
 }
 
 // stages refuses, in a session whose writes are staged, a call that may change the disk
-// past the stage, before anybody is asked about it: one of the embedder's own tool, or
-// one whose input is a command. That is so of commands that only read, too: they would
-// see files as they were before.
+// past the stage, before anybody is asked about it: one of the embedder's own tool, or, where
+// what commands change cannot be staged, one whose input is a command. That is so of commands
+// that only read, too: they would see files as they were before. No command leaves the sandbox.
 func (c preparing) stages(readOnly bool) error {
 	if !c.session().Stage {
 		return nil
 	}
-	return BarredByStage(c.tool, readOnly)
+	err := BarredByStage(c.tool, readOnly, c.session().Unstaged)
+	if err == nil && runsCommands(c.tool) {
+		err = c.staysInside()
+	}
+	return err
 }

@@ -16,7 +16,7 @@ import (
 func newShell(g *judging) *commands.Shell {
 	s := g.session()
 	return commands.NewShell(s.Host.Commands, commands.Call{
-		Tool: g.name(), Session: commandSession{s}, Memory: &s.Walked, Links: &g.links,
+		Tool: g.name(), Session: commandSession{s, g}, Memory: &s.Walked, Links: &g.links,
 		Gate: commandCall{g}, Analyser: commandCall{g}, Audience: commandCall{g},
 	})
 }
@@ -63,7 +63,10 @@ func (c commandCall) Remark(text string) { c.gate.remark(text) }
 func (c commandCall) Tell(d capability.GitEvent) { c.gate.tell.GitEvent(d) }
 
 // commandSession is what package commands asks of a session.
-type commandSession struct{ *Session }
+type commandSession struct {
+	*Session
+	gate *judging
+}
 
 // Temp is the directory that commands have as /tmp.
 func (s commandSession) Temp() (string, error) { return s.Storage.Temp() }
@@ -73,6 +76,14 @@ func (s commandSession) Outputs() (string, error) { return s.Storage.Outputs() }
 
 // Ended is closed when the session ends.
 func (s commandSession) Ended() <-chan struct{} { return s.Life.Context.Done() }
+
+// Staging is what keeps the changes of commands from the disk; nil has them made there.
+func (s commandSession) Staging() commands.Staging {
+	if !s.Stage {
+		return nil
+	}
+	return staging{s.Storage.Staging(), s.Rules, s.gate.identity()}
+}
 
 // Backgrounds reports whether commands may move to the background.
 func (s commandSession) Backgrounds() bool { return s.Life.Backgrounds() }

@@ -1,21 +1,77 @@
 package pipeline
 
 import (
+	"context"
+	"os"
 	"slices"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/rules"
+	"github.com/toolquay/toolquay/host/internal/shell/commands"
+	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/tool"
 )
 
 // BarredByStage says why a tool can do nothing in a session whose writes are staged, or
-// nil. ReadOnly says that it may be called without changing anything.
-func BarredByStage(t tool.Tool, readOnly bool) error {
+// nil. ReadOnly says that it may be called without changing anything, and unstaged says why what
+// commands change cannot be staged, or nil.
+func BarredByStage(t tool.Tool, readOnly bool, unstaged func() error) error {
 	contract := t.Contract()
 	if _, native := t.(*tool.Native); native && !readOnly {
 		return abi.Errorf(abi.CodeDenied, "%s may change files by itself, and this session stages what is written; apply or discard that (toolquay stage), and go on without --stage", contract.Name)
 	}
-	if slices.ContainsFunc(contract.Fields, func(f abi.Field) bool { return f.Kind == abi.FieldCommand }) {
-		return abi.Errorf(abi.CodeDenied, "%s runs commands, which neither see nor respect what this session has staged; apply or discard that (toolquay stage), and go on without --stage", contract.Name)
+	if runsCommands(t) {
+		if err := unstaged(); err != nil {
+			return abi.Errorf(abi.CodeDenied, "%s runs commands, whose changes this session cannot stage (%w); apply or discard what is staged (toolquay stage), and go on without --stage", contract.Name, err)
+		}
 	}
 	return nil
+}
+
+// runsCommands reports whether a tool's input names commands.
+func runsCommands(t tool.Tool) bool {
+	return slices.ContainsFunc(t.Contract().Fields, func(f abi.Field) bool { return f.Kind == abi.FieldCommand })
+}
+
+// staysInside refuses, in a session whose writes are staged, a command outside of the sandbox, which
+// would change files for real.
+func (r *request) staysInside() error {
+	if !r.leavesSandbox() {
+		return nil
+	}
+	return abi.Errorf(abi.CodeDenied, "this session stages what is written, and a command outside of the sandbox would change it for real; run it without %s, or apply or discard what is staged (toolquay stage), and go on without --stage", leave)
+}
+
+// staging is what keeps the changes of a call's command from the disk.
+type staging struct {
+	*storage.Staging
+	rules *rules.State
+	call  capability.Call
+}
+
+var _ commands.Staging = staging{}
+
+// Begin is as [commands.Staging] has it.
+func (s staging) Begin(roots []string) ([]commands.Layer, func(), error) {
+	all, end, err := s.Staging.Begin(roots)
+	layers := make([]commands.Layer, len(all))
+	for i, l := range all {
+		layers[i] = commands.Layer(l)
+	}
+	return layers, end, err
+}
+
+// Shows is as [commands.Staging] has it.
+func (s staging) Shows(tree capability.StagedTree) { s.rules.Through(tree) }
+
+// Mounted is as [commands.Staging] has it.
+func (s staging) Mounted(l commands.Layer, open func() (*os.File, error)) error {
+	return s.Staging.Mounted(storage.Layer(l), open)
+}
+
+// Scan is as [commands.Staging] has it.
+func (s staging) Scan(ctx context.Context, began time.Time) error {
+	return s.Staging.Scan(ctx, began, s.call)
 }

@@ -85,8 +85,10 @@ type Session struct {
 	Judge gate.Judge
 	// Headless reports whether there is nobody to ask for an approval now.
 	Headless func() bool
-	// Stage says that writes are staged.
-	Stage bool
+	// Stage says that writes are staged. Unstaged says why what commands change cannot be, or
+	// returns nil.
+	Stage    bool
+	Unstaged func() error
 	// Output, Settings and Unheard are as in [capability.Scope].
 	Output   capability.Output
 	Settings capability.Settings

@@ -25,7 +25,7 @@ func (f *Found) Existing(rules *permissions.SandboxPolicy, files *paths.Lookups,
 	all := make(Existing)
 	for _, path := range slices.Concat(f.names, f.links) {
 		if !slices.Contains(tops, filepath.Dir(path)) || !rules.Placed(path) {
-			all.add(path)
+			all.add(files, path)
 		}
 	}
 	for _, r := range f.repositories {
@@ -33,13 +33,13 @@ func (f *Found) Existing(rules *permissions.SandboxPolicy, files *paths.Lookups,
 		if r.bare {
 			mark = filepath.Join(r.path, "HEAD")
 		}
-		all.add(mark)
+		all.add(files, mark)
 		_, closed := files.Names(mark) // by a command, to open it again later
 		if _, there := all[mark]; there && (r.bare || closed == nil) {
 			all[mark] = onlyReported
 		}
 		for _, path := range rules.Repository(r.path, r.bare, files.Names) {
-			all.add(path)
+			all.add(files, path)
 		}
 	}
 	return all
@@ -47,13 +47,13 @@ func (f *Found) Existing(rules *permissions.SandboxPolicy, files *paths.Lookups,
 
 // add notes a path that exists. Where it cannot be examined or is too long for a mount, its
 // directory stands for it.
-func (e Existing) add(path string) {
+func (e Existing) add(files *paths.Lookups, path string) {
 	for len(path) > longestPath+256 {
 		path = filepath.Dir(path)
 	}
-	info, err := os.Lstat(path)
+	info, err := os.Lstat(files.At(path))
 	if errors.Is(err, fs.ErrPermission) && filepath.Dir(path) != path {
-		e.add(filepath.Dir(path)) // a command may open it again
+		e.add(files, filepath.Dir(path)) // a command may open it again
 		return
 	}
 	if err != nil {
@@ -61,8 +61,8 @@ func (e Existing) add(path string) {
 	}
 	e[path] = ""
 	if info.Mode()&os.ModeSymlink != 0 {
-		_, err := os.Stat(path)
-		e[path] = fmt.Sprint(err == nil, " ", paths.Real(path))
+		at := files.Locate(path)
+		e[path] = fmt.Sprint(at.Err == nil, " ", at.Path)
 	}
 }
 
@@ -74,7 +74,7 @@ func (e Existing) Paths(rules *permissions.SandboxPolicy, files *paths.Lookups) 
 		if link == onlyReported || at.Err != nil || link == "" && at.Path != path {
 			continue // it is gone by now
 		}
-		if _, err := os.Lstat(at.Path); err == nil {
+		if _, err := os.Lstat(files.At(at.Path)); err == nil {
 			out = append(out, at.Path)
 		}
 	}

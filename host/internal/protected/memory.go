@@ -42,6 +42,12 @@ func (m *Memory) Lookups() *paths.Lookups {
 	return &m.files
 }
 
+// Through has files looked at as commands find them whose changes are staged.
+func (m *Memory) Through(v paths.View) { m.files.Through(v) }
+
+// Mapping returns where this process finds what commands find at a path; see [paths.View].
+func (m *Memory) Mapping() func(path string) string { return m.files.Mapping() }
+
 // Find is [permissions.SandboxPolicy.Find] by [Memory.Lookups], for the rules that a sandbox is
 // to enforce of a policy; they look at files by the same. Of the hidden paths it returns those
 // that exist, as they really lie. The caller may change what it returns.
@@ -93,7 +99,7 @@ type entryName struct {
 
 // unchanged checks the directories of a snapshot, only those below some if that is not
 // nil. It checks several at once: where little has changed, a walk spends its time here.
-func (s *snapshot) unchanged(only []string) map[string]bool {
+func (s *snapshot) unchanged(only []string, at func(path string) string) map[string]bool {
 	dirs := slices.Collect(maps.Keys(s.dirs))
 	if only != nil {
 		dirs = slices.DeleteFunc(dirs, func(path string) bool {
@@ -105,7 +111,7 @@ func (s *snapshot) unchanged(only []string) map[string]bool {
 	share := max(checkedAtOnce, (len(dirs)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	check := func(from int) {
 		for i := from; i < min(from+share, len(dirs)); i++ {
-			state, ok := paths.StateOf(dirs[i])
+			state, ok := paths.StateOf(at(dirs[i]))
 			same[i] = ok && state == s.dirs[dirs[i]].state
 		}
 	}

@@ -31,6 +31,7 @@ type reader struct {
 	// only are the directories below which the earlier walk is of use; nil is everywhere.
 	only        []string
 	before, now *snapshot
+	at          func(path string) string
 	// fresh tells which directories are still as the earlier walk found them; nil until it
 	// is asked for.
 	fresh map[string]bool
@@ -65,7 +66,7 @@ func (r *reader) known(path string) *directory {
 		return nil
 	}
 	if r.fresh == nil {
-		r.fresh = r.before.unchanged(r.only)
+		r.fresh = r.before.unchanged(r.only, r.at)
 	}
 	if !r.fresh[path] {
 		return nil
@@ -79,7 +80,7 @@ func (r *reader) known(path string) *directory {
 // readDisk reads a directory from the disk. Lasts says that every later change will show
 // in its state.
 func (r *reader) readDisk(path string, links bool) (dir *directory, lasts bool, err error) {
-	d, err := os.Open(path)
+	d, err := os.Open(r.at(path))
 	if err != nil {
 		return nil, false, paths.NotDirectory(err)
 	}

@@ -1,11 +1,13 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/toolquay/toolquay/abi"
@@ -19,6 +21,34 @@ func (s *State) Chdir(path string) error {
 	return s.change(func(v *View) (*View, error) { return v.in(path) })
 }
 
+// tree is where directories are looked at.
+type tree struct{ view atomic.Pointer[paths.View] }
+
+// Through has the directories that the session moves to looked at as commands find them whose changes
+// are staged.
+func (s *State) Through(v paths.View) { s.now.Load().tree.view.Store(&v) }
+
+// staged is that view; nil is none.
+func (v *View) staged() paths.View {
+	if v.tree == nil {
+		return nil
+	}
+	if view := v.tree.view.Load(); view != nil {
+		return *view
+	}
+	return nil
+}
+
+// exists reports whether the session's directory is there, as far as that can be found out.
+func (v *View) exists() bool {
+	dir := v.Cwd
+	if tree := v.staged(); tree != nil {
+		dir = tree.At(cmp.Or(v.Policy.Cwd().Real, v.Cwd))
+	}
+	_, err := os.Stat(dir)
+	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+}
+
 // LeaveRemoved changes a working directory that does not exist any more to the nearest one
 // above that exists and is inside the working directories, or else to the one that the
 // session began in. It returns where the session was and is now, and whether it moved.
@@ -26,7 +56,7 @@ func (s *State) LeaveRemoved() (from, to string, moved bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.now.Load()
-	if _, err := os.Stat(v.Cwd); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+	if v.exists() {
 		return v.Cwd, v.Cwd, false
 	}
 	newer, err := v.nearest(s.compiler.Setup.Cwd.Path)
@@ -120,6 +150,9 @@ func (v *View) in(path string) (*View, error) {
 
 // Destination returns the directory that [State.Chdir] moves to for a path, or its error.
 func (v *View) Destination(path string) (permissions.Dir, error) {
+	if tree := v.staged(); tree != nil {
+		return v.destinationIn(tree, path)
+	}
 	node, err := workspace.Resolve(v.Cwd, path)
 	if err != nil {
 		return permissions.Dir{}, err
@@ -135,4 +168,26 @@ func (v *View) Destination(path string) (permissions.Dir, error) {
 		return permissions.Dir{}, abi.Errorf(abi.CodeDenied, "%s is outside the working directories", node.Target)
 	}
 	return permissions.Dir{Path: node.Target, Real: node.Real}, nil
+}
+
+// destinationIn is Destination in a tree that commands find.
+func (v *View) destinationIn(tree paths.View, path string) (permissions.Dir, error) {
+	target := filepath.Clean(path)
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(v.Cwd, target)
+	}
+	lies, err := tree.Resolve(target)
+	if err != nil {
+		return permissions.Dir{}, abi.Errorf(abi.CodeNotFound, "%s: %w", target, err)
+	}
+	info, err := os.Lstat(tree.At(lies))
+	switch {
+	case err != nil:
+		return permissions.Dir{}, abi.Errorf(abi.CodeNotFound, "%s: %w", target, err)
+	case !info.IsDir():
+		return permissions.Dir{}, abi.Errorf(abi.CodeNotDirectory, "%s is not a directory", target)
+	case !v.Policy.Inside(lies):
+		return permissions.Dir{}, abi.Errorf(abi.CodeDenied, "%s is outside the working directories", target)
+	}
+	return permissions.Dir{Path: target, Real: lies}, nil
 }

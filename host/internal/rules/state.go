@@ -29,7 +29,7 @@ type State struct {
 // directory and mode of its compiler. It fails if the rules cannot be compiled or the mode
 // is unknown or forbidden.
 func New(c *Compiler, st *Settings, set tool.Set) (*State, error) {
-	first, err := c.compile(View{Cwd: c.Setup.Cwd.Path, Settings: st, Tools: set, beforePlan: c.BeforePlan})
+	first, err := c.compile(View{Cwd: c.Setup.Cwd.Path, Settings: st, Tools: set, beforePlan: c.BeforePlan, tree: new(tree)})
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,8 @@ type View struct {
 	// beforePlan is the mode that plan was entered from; empty where the session began in
 	// plan or was never in it.
 	beforePlan permissions.Mode
+	// tree is where the session's directories are looked at.
+	tree *tree
 }
 
 // given are allow rules that a person gave during the session.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/toolquay/toolquay/abi"
@@ -103,6 +104,7 @@ func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	s := &Session{Host: h, resumes: o.Resumes, caller: o.Caller, running: turn.NewToken(), singles: singles{entering: turn.NewToken()}}
 	t := &s.Tools
 	t.host, t.audience, t.stage, t.carries, t.unheard, t.Output = h, o.Audience, o.Storage.Stage, o.Carries, o.Unheard, o.Output
+	t.unstaged = sync.OnceValue(func() error { return h.unstaged(o.Storage.Parent) })
 	s.Calls.Unheard = o.Unheard
 	o.Storage.Results = h.tuned().Results
 	s.Calls.ID, s.Calls.Judge, s.Calls.Headless = o.Storage.ID, o.Judge, o.Headless
@@ -118,12 +120,21 @@ func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	return s, nil
 }
 
+// unstaged says why what commands change cannot be staged in directories of sessions below one, or
+// returns nil.
+func (h *Host) unstaged(sessions string) error {
+	if !h.Calls.Shell {
+		return abi.Errorf(abi.CodeUnsupported, "there are no commands here")
+	}
+	return h.Calls.Commands.Stages(context.Background(), sessions)
+}
+
 // Begin sets the rules by which calls are judged. It is called once, before any turn.
 func (s *Session) Begin(by *rules.State) {
 	s.Rules = by
 	c := &s.Calls
 	c.Host, c.Rules, c.Storage, c.Files = s.Host.Calls, by, s.Storage, &s.Files
-	c.Kept, c.Stage, c.Settings = new(plugins.Session), s.Tools.stage, s.Host.Settings
+	c.Kept, c.Stage, c.Unstaged, c.Settings = new(plugins.Session), s.Tools.stage, s.Tools.unstaged, s.Host.Settings
 	if s.Tools.Output != nil {
 		c.Output = s.Tools.Output
 	}

@@ -22,6 +22,8 @@ type Tools struct {
 	host     *Host
 	audience toolset.Audience
 	stage    bool // writes are staged
+	// unstaged says why what commands change cannot be staged, or returns nil.
+	unstaged func() error
 	// carries is as in [Options], and unheard says that nobody shows messages.
 	carries func(kinds ...capability.QuestionKind) bool
 	unheard bool
@@ -83,7 +85,7 @@ func (s *Tools) notOffered(v *rules.View, t tool.Tool) error {
 		return abi.Errorf(abi.CodeDenied, "a deny rule binds all of its calls")
 	}
 	if s.stage {
-		if err := pipeline.BarredByStage(t, contract.ReadOnly != "" && contract.ReadOnly != abi.TraitFalse); err != nil {
+		if err := pipeline.BarredByStage(t, contract.ReadOnly != "" && contract.ReadOnly != abi.TraitFalse, s.unstaged); err != nil {
 			return err
 		}
 	}
@@ -236,10 +238,10 @@ func (s *Tools) refusesLists(t tool.Tool) error {
 }
 
 // Backgrounds reports whether background tasks may begin in the session. None do where its
-// writes are staged, since no command runs there, nor where its model has no tools to read
+// writes are staged and those of commands cannot be, nor where its model has no tools to read
 // and to stop them.
 func (s *Tools) Backgrounds() bool {
-	if !s.host.Tasks || s.stage {
+	if !s.host.Tasks || s.stage && s.unstaged() != nil {
 		return false
 	}
 	return len(s.host.tuned().Toolset.Only) == 0 || s.offersTo(abi.CapTaskOutput) && s.offersTo(abi.CapTaskStop)

@@ -49,7 +49,7 @@ func (a *account) head() abi.ShellOK {
 	if ok.Exit != 0 && !a.isPowerShell() {
 		ok.Program = a.blamed()
 	}
-	ok.Cwd, ok.Refused = a.movedTo(a.dir, a.held.Working)
+	ok.Cwd, ok.Refused = a.movedTo(a.dir, a.held)
 	ok.Note = a.notes()
 	return ok
 }

@@ -76,7 +76,7 @@ func (c *coldChild) spawn(ctx context.Context) error {
 // release starts the process, and lets the command run once its sandbox, if any, is as it
 // was asked for.
 func (c *coldChild) release(ctx context.Context) error {
-	if !isDir(c.scope.Cwd) { // in a sandbox something else may lie there
+	if !isDir(c.held.at(c.scope.Cwd)) { // in a sandbox something else may lie there
 		return c.explain(ctx, fs.ErrNotExist)
 	}
 	command, release, err := c.wrap(ctx)
@@ -115,7 +115,7 @@ func (c *coldChild) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return givenUp(ctx)
 	}
-	if !isDir(c.scope.Cwd) {
+	if !isDir(c.held.at(c.scope.Cwd)) {
 		return abi.Errorf(abi.CodeNotFound, "the session's directory %s is gone, so no command can run there: %w", c.scope.Cwd, err)
 	}
 	if code := abi.CodeOf(err); code != abi.CodeInternal {

@@ -87,7 +87,7 @@ func mayConnect(known *permissions.Command) bool {
 // spec describes the sandbox of a command that begins in a directory.
 func (h *confinement) spec(cwd string, limits process.Limits) sandbox.Spec {
 	// Directories may be missing, such as a cache that nothing has used yet.
-	missing := func(dir string) bool { return !isDir(dir) }
+	missing := func(dir string) bool { return !isDir(h.at(dir)) }
 	spec := sandbox.Spec{
 		Writable: slices.DeleteFunc(slices.Concat(h.Working, h.Repositories), missing), Visible: h.seen, Hidden: h.Hidden, Temp: h.Temp, Cwd: cwd, UnixSockets: h.unixSockets, Limits: limits,
 	}
@@ -107,7 +107,7 @@ func (h *confinement) spec(cwd string, limits process.Limits) sandbox.Spec {
 		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path, Writable: true})
 	}
 	if h.Layer != "" {
-		spec.Writable = append(spec.Writable, h.Layer)
+		spec.Writable, spec.Unstaged = append(spec.Writable, h.Layer), []string{h.Layer}
 	}
 	for _, c := range h.Copies {
 		spec.Copies = append(spec.Copies, sandbox.Copy(c))
@@ -140,7 +140,7 @@ func (h *confinement) protected() []string {
 		return h.Protected
 	}
 	return slices.DeleteFunc(slices.Clone(h.Protected), func(path string) bool {
-		_, err := os.Lstat(path)
+		_, err := os.Lstat(h.at(path))
 		return filepath.Base(path) == ".git" && err != nil
 	})
 }

@@ -48,6 +48,8 @@ type session struct {
 	noTasks   bool
 	refuse    error // why no task may begin
 	history   capability.History
+	// stage has the changes of commands staged; nil has them made for real.
+	stage func(ctx context.Context, p *capability.SandboxPolicy) error
 
 	mu       sync.Mutex
 	events   []capability.GitEvent
@@ -97,8 +99,13 @@ func (s *session) Analyse(command string) permissions.Command {
 	return analysis.Analyse(command, analysis.Place{Cwd: s.dir, Working: []string{s.dir}})
 }
 
-func (s *session) SandboxPolicy(context.Context, bool, bool) (capability.SandboxPolicy, error) {
-	return capability.SandboxPolicy{Working: []string{s.dir}, Temp: s.temp, Hidden: s.hidden, Protected: s.protected}, nil
+func (s *session) SandboxPolicy(ctx context.Context, _, _ bool) (capability.SandboxPolicy, error) {
+	p := capability.SandboxPolicy{Working: []string{s.dir}, Temp: s.temp, Hidden: s.hidden, Protected: s.protected}
+	if s.stage == nil {
+		return p, nil
+	}
+	err := s.stage(ctx, &p)
+	return p, err
 }
 
 func (s *session) Environment(looks bool) []string {

@@ -56,7 +56,7 @@ func (a *account) around() string {
 		return ""
 	}
 	for dir := filepath.Dir(a.dir); ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil && !inside(dir, a.held.Working) {
+		if _, err := os.Lstat(a.held.at(filepath.Join(dir, ".git"))); err == nil && !inside(dir, a.held.Working) {
 			return "The repository " + dir + " is not in sight: commands see the session's directories alone. The user can start in it, or add it as a directory of the session."
 		}
 		if dir == filepath.Dir(dir) {

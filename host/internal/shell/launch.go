@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -33,7 +32,7 @@ func newLaunch(ctx context.Context, c *command) (*launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := beginning(c.scope.Cwd, held.Working)
+	dir, err := held.beginning(c.scope.Cwd)
 	if err != nil {
 		held.discard()
 		return nil, err
@@ -45,12 +44,12 @@ func newLaunch(ctx context.Context, c *command) (*launch, error) {
 
 // beginning resolves links in the session's directory. It refuses a link that leads out of
 // the session's directories: an earlier command may have put it there.
-func beginning(cwd string, working []string) (string, error) {
-	lies, err := filepath.EvalSymlinks(cwd)
+func (h *confinement) beginning(cwd string) (string, error) {
+	lies, err := h.resolve(cwd)
 	if err != nil {
 		return cwd, nil //nolint:nilerr // starting the command will say what is wrong with it
 	}
-	if !inside(lies, working) {
+	if !inside(lies, h.Working) {
 		return "", abi.Errorf(abi.CodeDenied, "the session's directory %s leads to %s now, outside the session's directories, so no command is run there", cwd, lies)
 	}
 	return lies, nil
@@ -86,7 +85,7 @@ func start(ctx context.Context, c *command) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		launch: l, began: time.Now(), git: gitevents.Begin(c.known, c.scope.Cwd),
+		launch: l, began: time.Now(), git: gitevents.Begin(c.known, l.held.at(c.scope.Cwd)),
 		moved: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	if r.child, err = l.cold(ctx); err != nil {

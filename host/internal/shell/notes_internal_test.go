@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
@@ -53,11 +54,12 @@ func TestBeginning(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	held := &confinement{SandboxPolicy: capability.SandboxPolicy{Working: []string{work}}}
 	for leads, code := range map[string]abi.Code{"sub": "", "../out": abi.CodeDenied, "..": abi.CodeDenied} {
 		if err := errors.Join(os.RemoveAll(link), os.Symlink(leads, link)); err != nil {
 			t.Fatal(err)
 		}
-		lies, err := beginning(link, []string{work})
+		lies, err := held.beginning(link)
 		if code != "" {
 			if err == nil || abi.CodeOf(err) != code {
 				t.Errorf("%s: got %q, %v", leads, lies, err)
@@ -66,7 +68,7 @@ func TestBeginning(t *testing.T) {
 			t.Errorf("%s: got %q, %v; want %q", leads, lies, err, want)
 		}
 	}
-	if lies, err := beginning(filepath.Join(work, "gone"), []string{work}); err != nil || lies != filepath.Join(work, "gone") {
+	if lies, err := held.beginning(filepath.Join(work, "gone")); err != nil || lies != filepath.Join(work, "gone") {
 		t.Errorf("a directory that is gone: got %q, %v", lies, err)
 	}
 }

@@ -67,10 +67,25 @@ func (c *coldChild) share(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	if c.spec.Namespace, err = c.setup.Sandbox.NewNamespace(ctx); err == nil && c.spec.Namespace != nil {
+	if c.spec.Namespace, err = c.apart(ctx); err == nil && c.spec.Namespace != nil {
 		c.after = append(c.after, c.spec.Namespace.Close)
 	}
 	return err
+}
+
+// apart makes a namespace for this command alone, with the overlays of its session.
+func (c *coldChild) apart(ctx context.Context) (*sandbox.Namespace, error) {
+	if c.held.Staged == nil {
+		return c.setup.Sandbox.NewNamespace(ctx)
+	}
+	shared, giveBack, err := c.setup.networks.use(ctx, c.setup.Sandbox, c.held.Ended)
+	if giveBack != nil {
+		c.after = append(c.after, giveBack)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.setup.Sandbox.Beside(ctx, shared)
 }
 
 // bridged says that the way to the proxy is a bridge inside the sandbox, as the proxy cannot

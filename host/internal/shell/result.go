@@ -71,15 +71,15 @@ func (r *result) outcome(killed bool) capability.TaskOutcome {
 
 // movedTo says where a command that began in a directory ended: in one of the working
 // directories, or in another one, which is refused. Both are empty if it did not move.
-func (r *result) movedTo(from string, working []string) (cwd, refused string) {
+func (r *result) movedTo(from string, held *confinement) (cwd, refused string) {
 	if !filepath.IsAbs(r.cwd) {
 		return "", ""
 	}
-	lies, err := filepath.EvalSymlinks(r.cwd)
-	if err != nil || lies == from || !isDir(lies) {
+	lies, err := held.resolve(r.cwd)
+	if err != nil || lies == from || !isDir(held.at(lies)) {
 		return "", ""
 	}
-	if inside(lies, working) {
+	if inside(lies, held.Working) {
 		return lies, ""
 	}
 	return "", lies

@@ -24,6 +24,7 @@ type Session struct {
 	results *results.Store
 	history *history.Store  // nil where none is kept
 	stage   *stage.Store    // nil where writes are not staged
+	staging *Staging        // nil there, too
 	tasks   *tasks.Registry // nil where there are none
 	lists   *lists.Lists
 	scratch scratch
@@ -45,6 +46,9 @@ func Open(o Options) (*Session, error) {
 	s.results = results.New(o.Results, s.dir, o.Logger)
 	var err error
 	if s.stage, err = openStage(s.dir, s.history, &o); err == nil {
+		if s.stage != nil {
+			s.staging = &Staging{stage: s.stage}
+		}
 		s.tasks, err = openTasks(s.dir, &o)
 	}
 	if err != nil {
@@ -67,7 +71,7 @@ func openHistory(dir *sessiondir.Dir, o *Options) *history.Store {
 // Close closes the history, releases the session's directory and removes its scratch
 // directory. [Session.EndTasks] comes before it.
 func (s *Session) Close() error {
-	var faults []error
+	faults := []error{s.staging.close()}
 	if s.history != nil {
 		faults = append(faults, s.history.Close())
 	}

@@ -3,9 +3,12 @@ package commands
 import (
 	"context"
 	"net"
+	"os"
+	"time"
 
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/protected"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 	"github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -34,8 +37,27 @@ type Session interface {
 	Ended() <-chan struct{}
 	// Backgrounds reports whether commands may move to the background.
 	Backgrounds() bool
+	// Staging is what keeps the changes of commands from the disk; nil has them made there.
+	Staging() Staging
 	// Reachable has others of this user reach the network of the session's commands by dial.
 	Reachable(dial func(ctx context.Context, port int) (net.Conn, error))
+}
+
+// Layer is where the changes of commands in a directory lie.
+type Layer = sandbox.Layer
+
+// Staging keeps the changes of a session's commands from the disk. It is safe for concurrent use.
+type Staging interface {
+	// Begin returns where the changes in directories lie, none of which lies in another one, for
+	// a command that is about to find them. Nobody else changes them before end is called.
+	Begin(roots []string) (layers []Layer, end func(), err error)
+	// Shows says that commands find tree.
+	Shows(tree capability.StagedTree)
+	// Mounted says that what a layer holds is to be changed by way of the directory that open
+	// opens, for the callee to close.
+	Mounted(l Layer, open func() (*os.File, error)) error
+	// Scan finds out what a call's command, which began at a time, changed.
+	Scan(ctx context.Context, began time.Time) error
 }
 
 // Gate is what permitted the call.

@@ -37,6 +37,7 @@ func (f *fakeCall) Temp() (string, error)    { return f.dir + "/tmp", f.temp }
 func (f *fakeCall) Outputs() (string, error) { return f.dir, nil }
 func (*fakeCall) Ended() <-chan struct{}     { return nil }
 
+func (*fakeCall) Staging() Staging                 { return nil }
 func (f *fakeCall) Backgrounds() bool              { return false }
 func (f *fakeCall) Policy() *permissions.Policy    { return f.policy }
 func (f *fakeCall) Approved() []permissions.Access { return f.approved }

@@ -97,7 +97,7 @@ func (m *policyMaker) copy(p *capability.SandboxPolicy) *copies {
 	slices.SortStableFunc(candidates, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
 	for _, path := range candidates[:min(len(candidates), maxCopies)] {
 		top := m.tops[slices.IndexFunc(m.tops, func(top string) bool { return paths.Below(path, top) })]
-		taken, err := gitconfig.Take(path, top, p.Temp)
+		taken, err := gitconfig.Take(path, top, p.Temp, m.files.At)
 		if err != nil {
 			continue // it stays protected
 		}

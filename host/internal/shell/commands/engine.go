@@ -1,8 +1,10 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -160,8 +162,14 @@ func Examine(ctx context.Context, o Options) sandbox.Report {
 	options.Supervisors = process.New(process.Options{Command: o.Supervisor})
 	defer func() { _ = options.Supervisors.Close() }() // nothing of them runs any more
 	found, report := sandbox.Find(ctx, options)
-	if found != nil {
-		_ = found.Close() // it was only tried
+	if found == nil {
+		return report
 	}
+	if report.Available {
+		if err := found.TryOverlay(ctx, cmp.Or(options.State, os.TempDir())); err != nil {
+			report.Unstaged = err.Error()
+		}
+	}
+	_ = found.Close() // it was only tried
 	return report
 }

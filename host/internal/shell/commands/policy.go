@@ -46,7 +46,9 @@ type policyMaker struct {
 // show none.
 func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes bool, live *liveCopies) error {
 	m := &policyMaker{options: o, call: c, policy: policy, files: c.Memory.Lookups()}
-	p.Opened, p.Repositories = opened(c.Gate.Approved(), p), repositories(p, m.files.Follow)
+	if p.Staged == nil { // else it would be changed for real
+		p.Opened = opened(c.Gate.Approved(), p)
+	}
 	m.tops = m.files.All(slices.Concat(p.Working, p.Repositories, slices.DeleteFunc(slices.Clone(p.Opened), isFile)))
 	m.rules = policy.SandboxPolicy(c.Gate.Approved()).Following(m.files.Follow).Reading(m.files.Beginning).Around(m.tops)
 	m.places = c.Memory.Find(policy, m.rules)

@@ -95,7 +95,12 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 	writable := s.runner.writable(working)
 	made := capability.SandboxPolicy{Working: slices.Concat(working, writable), Temp: temp, Ended: s.call.Session.Ended()}
 	made.Lasting = lasting(s.runner, s.call.Session)
-	if !confined {
+	staging := s.call.Session.Staging()
+	switch {
+	case confined:
+	case staging != nil:
+		return made, abi.Errorf(abi.CodeDenied, "this session stages what is written, and a command outside of the sandbox would change it for real; run it in the sandbox, or apply or discard what is staged (toolquay stage), and go on without --stage")
+	default:
 		return made, nil
 	}
 	if writes {
@@ -104,7 +109,14 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 		}
 		s.addLayer(policy, &made)
 	}
-	return made, sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes && s.runner.protects(), s.runner.copies())
+	made.Repositories = repositories(&made, s.call.Memory.Lookups().Follow)
+	complete := func() error {
+		return sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes && s.runner.protects(), s.runner.copies())
+	}
+	if staging != nil {
+		return made, s.stage(ctx, staging, &made, writes, complete)
+	}
+	return made, complete()
 }
 
 // lasting has others of this user reach the network of a session's commands.

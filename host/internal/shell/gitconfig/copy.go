@@ -44,20 +44,24 @@ type Copy struct {
 }
 
 // Take copies a configuration in a directory that commands write in, both by their real paths,
-// into a new directory in temp. It fails with [fs.ErrInvalid] where it is no plain file of
+// into a new directory in temp. At is a path by which this process finds what commands find at
+// another one, nil the same path. It fails with [fs.ErrInvalid] where it is no plain file of
 // moderate size.
-func Take(path, writable, temp string) (*Copy, error) {
+func Take(path, writable, temp string, at func(path string) string) (*Copy, error) {
 	c := &Copy{Path: path}
-	if err := c.take(writable, temp); err != nil {
+	if at == nil {
+		at = func(path string) string { return path }
+	}
+	if err := c.take(writable, temp, at); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Copy) take(writable, temp string) (err error) {
+func (c *Copy) take(writable, temp string, at func(path string) string) (err error) {
 	dir, name := filepath.Split(c.Path)
-	if c.real, err = openBelow(writable, dir); err != nil {
+	if c.real, err = openBelow(writable, dir, at); err != nil {
 		return err
 	}
 	var mode fs.FileMode
@@ -95,12 +99,12 @@ func makeOwn(temp *os.Root) (name string, err error) {
 
 // openBelow opens a directory in another one. Links that lead out of that are refused: a
 // command may have put them there.
-func openBelow(top, dir string) (*os.Root, error) {
+func openBelow(top, dir string, at func(path string) string) (*os.Root, error) {
 	rest, err := filepath.Rel(top, dir)
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(top)
+	root, err := os.OpenRoot(at(top))
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func newRepository(tb testing.TB) *repository {
 	must(tb, os.WriteFile(r.config(), []byte(start), 0o644))
 	must(tb, os.Chmod(r.config(), 0o640))
 	r.run("-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first")
-	r.copy, err = gitconfig.Take(r.config(), r.top, root+"/temp")
+	r.copy, err = gitconfig.Take(r.config(), r.top, root+"/temp", nil)
 	must(tb, err)
 	tb.Cleanup(r.copy.Close)
 	return r
@@ -285,7 +285,7 @@ func TestMergeAtOnce(t *testing.T) {
 	r := newRepository(t)
 	var all sync.WaitGroup
 	for _, name := range []string{"user.name", "user.email", "pull.ff", "merge.ff", "rebase.autostash"} {
-		c, err := gitconfig.Take(r.config(), r.top, t.TempDir())
+		c, err := gitconfig.Take(r.config(), r.top, t.TempDir(), nil)
 		must(t, err)
 		t.Cleanup(c.Close)
 		r.run("config", "--file", c.Private, name, "true")
@@ -313,7 +313,7 @@ func TestTakeRefuses(t *testing.T) {
 	must(t, os.Symlink("../other", root+"/top/link"))
 	must(t, syscall.Mkfifo(root+"/top/config", 0o600))
 	for _, path := range []string{"/top/.git/config", "/top/link/config", "/top/config", "/other/config", "/top/none/config"} {
-		if c, err := gitconfig.Take(root+path, root+"/top", root); err == nil {
+		if c, err := gitconfig.Take(root+path, root+"/top", root, nil); err == nil {
 			t.Errorf("%s was copied to %s", path, c.Private)
 		}
 	}
@@ -332,7 +332,7 @@ func TestCopiesLieInTheSamePlace(t *testing.T) {
 	must(t, os.Mkdir(temp+"/git-3", 0o700))
 	take := func() *gitconfig.Copy {
 		t.Helper()
-		c, err := gitconfig.Take(r.top+"/.git/description", r.top, temp)
+		c, err := gitconfig.Take(r.top+"/.git/description", r.top, temp, nil)
 		must(t, err)
 		t.Cleanup(c.Close)
 		return c

@@ -271,6 +271,10 @@ const (
 	remotes = "/refs/remotes/"
 )
 
+// descriptors is where paths lie that lead elsewhere than links say: by directories that this
+// process has open.
+const descriptors = "/proc/self/fd/"
+
 // repositoryOf finds the repository that a directory lies in, as git does and without
 // starting it.
 func repositoryOf(dir string) (repository, bool) {
@@ -280,7 +284,7 @@ func repositoryOf(dir string) (repository, bool) {
 			git = from(dir, strings.TrimSpace(strings.TrimPrefix(text, "gitdir: ")))
 		}
 		if _, ok := readFrom(filepath.Join(git, "HEAD"), 0); ok { // an empty directory is none
-			if path, err := filepath.EvalSymlinks(git); err == nil {
+			if path, err := filepath.EvalSymlinks(git); err == nil && !strings.HasPrefix(git, descriptors) {
 				git = path
 			}
 			common := git

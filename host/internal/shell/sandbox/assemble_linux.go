@@ -32,6 +32,8 @@ type assembly struct {
 	// closing are mounts that become read-only when all is in place.
 	closing []calls.Arg
 	links   int // how many files are shown as copies
+	// over are the overlays in which sources are found.
+	over *overlays
 }
 
 // current is the working directory, for paths that begin with none.
@@ -346,7 +348,7 @@ func (a *assembly) ready(before []*entry, e *entry) {
 	for _, dir := range append(between(around.target, e.target), e.target) {
 		parent := a.place(filepath.Dir(dir))
 		switch {
-		case dir != e.target || e.kind != kindLink && (e.source == "" || isDir(e.source)):
+		case dir != e.target || e.kind != kindLink && (e.source == "" || isDir(a.over.at(e.source))):
 			a.Try("making "+dir, unix.SYS_MKDIRAT, parent, a.Text(filepath.Base(dir)), calls.Int(0o755))
 		case e.kind != kindLink:
 			a.file(parent, filepath.Base(dir))

@@ -46,7 +46,7 @@ func openState(path string) (string, error) {
 // wrap is [Sandbox.Wrap] by a program that was tried, or is about to be.
 func (b *bubblewrap) wrap(spec Spec, argv []string) (*Wrapped, error) {
 	inside := b.inside(&spec, argv)
-	l, err := newLayout(b.options, spec)
+	l, err := newLayout(b.options, spec, nil)
 	if err != nil {
 		return nil, err
 	}

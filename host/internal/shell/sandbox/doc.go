@@ -20,6 +20,17 @@
 //   - A loopback that it shares with the commands of its session, all of the network, or
 //     (through a proxy) the hosts that are allowed.
 //
+// # Overlays
+//
+// With [Sandbox.Stage] the commands of a session find overlays over directories: what they change
+// there lies elsewhere, and the directories stay as they are. The overlays are mounted in a
+// namespace of mounts from which the sandboxes are made, each over the directory itself, so that a
+// sandbox with them is made as any other one. All its commands have the same file systems in common,
+// so that they find, and are told by inotify, what others change. This process finds it by
+// [Namespace.At], and changes it there, too. A command is refused that could change anything but
+// what lies in overlays, its temporary folder and [Spec].Unstaged, and so is each one where another
+// directory lies at the path of one with an overlay.
+//
 // # Against whom, and what not
 //
 // The promise holds against a command that is hostile, as far as the kernel and

@@ -172,7 +172,7 @@ func (l *layout) mountpoint(around, e *entry) error {
 	if info, err := l.seen.lstat(e.source); e.source == "" || err == nil && info.IsDir() {
 		return l.seen.plainDir(path)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(l.seen.over.at(path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	switch {
 	case err == nil:
 		_ = f.Close() // it is empty
@@ -187,7 +187,7 @@ func (l *layout) mountpoint(around, e *entry) error {
 
 // plainDir makes a folder where there is none.
 func (o *observations) plainDir(path string) error {
-	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(o.over.at(path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if info, err := o.made(path); err != nil || !info.IsDir() {

@@ -81,3 +81,6 @@ func (s *Sandbox) Templates() int {
 	defer t.mu.Unlock()
 	return len(t.list)
 }
+
+// Common is the namespace of commands without a session.
+func (s *Sandbox) Common() *Namespace { return s.own.common }

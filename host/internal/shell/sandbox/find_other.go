@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"runtime"
 )
 
@@ -71,3 +73,21 @@ func Judge(err error) error { return err }
 
 // Close does nothing: a sandbox holds nothing on this system.
 func (*Sandbox) Close() error { return nil }
+
+// Stage fails with [ErrOverlay]: sandboxes have no overlays on this system.
+func (*Sandbox) Stage(context.Context, *Namespace, []Layer) error { return ErrOverlay }
+
+// TryOverlay fails with [ErrOverlay]: sandboxes have no overlays on this system.
+func (*Sandbox) TryOverlay(context.Context, string) error { return ErrOverlay }
+
+// Beside fails with [ErrOverlay]: sandboxes have no overlays on this system.
+func (*Sandbox) Beside(context.Context, *Namespace) (*Namespace, error) { return nil, ErrOverlay }
+
+// At returns the path: nothing is shown by another one.
+func (*Namespace) At(path string) string { return path }
+
+// Overlaid fails with [ErrOverlay]: sandboxes have no overlays on this system.
+func (*Namespace) Overlaid(string) (*os.File, error) { return nil, ErrOverlay }
+
+// Resolve is [filepath.EvalSymlinks]: nothing is shown by another path.
+func (*Namespace) Resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }

@@ -13,7 +13,8 @@ import (
 
 // guard looks after what is hidden and protected while a command runs.
 type guard struct {
-	wanted []mounted
+	wanted   []mounted
+	overlays *overlays
 	// table is where the kernel lists the sandbox's mounts, once they are made.
 	table  *os.File
 	closed atomic.Bool
@@ -34,7 +35,7 @@ type guard struct {
 
 // newGuard is the guard of a layout. Open says which folders in memory are not read-only.
 func newGuard(l *layout, state string, all *live, open func(*entry) bool) *guard {
-	g := &guard{missing: newMissing(quarantineIn(state), all, l.missing), replaced: make(map[string]bool), seen: make(map[string]bool)}
+	g := &guard{missing: newMissing(quarantineIn(state), all, l.missing, l.seen.over), overlays: l.seen.over, replaced: make(map[string]bool), seen: make(map[string]bool)}
 	g.wanted = l.mounted(open)
 	return g
 }

@@ -29,12 +29,15 @@ type layout struct {
 
 // newLayout looks at the machine's files and settles what is mounted for a
 // specification.
-func newLayout(o Options, spec Spec) (*layout, error) {
-	l := &layout{wanted: make(map[string]*entry), seen: newObservations()}
+func newLayout(o Options, spec Spec, over *overlays) (*layout, error) {
+	l := &layout{wanted: make(map[string]*entry), seen: newObservations(over)}
 	if err := l.places(o, spec); err != nil {
 		return nil, err
 	}
 	if err := l.settle(); err != nil {
+		return nil, err
+	}
+	if err := l.stagedOnly(spec); err != nil {
 		return nil, err
 	}
 	slices.Sort(l.missing)
@@ -43,6 +46,24 @@ func newLayout(o Options, spec Spec) (*layout, error) {
 		return nil, fmt.Errorf("%w: the working directory %s is hidden", ErrSpec, spec.Cwd)
 	}
 	return l, nil
+}
+
+// stagedOnly fails where a command that is staged could change something for real.
+func (l *layout) stagedOnly(spec Spec) error {
+	if l.seen.over == nil {
+		return nil
+	}
+	real := slices.Clone(spec.Unstaged)
+	if l.temp != "" {
+		real = append(real, l.temp)
+	}
+	for _, e := range l.entries {
+		one, _ := l.seen.over.over(e.source)
+		if e.writable() && one == nil && !inAny(e.source, real) {
+			return fmt.Errorf("%w: a change of %s would not be staged", ErrSpec, e.source)
+		}
+	}
+	return nil
 }
 
 // want asks for an entry; see [kind] for several at one place.
@@ -91,7 +112,7 @@ func (l *layout) places(o Options, spec Spec) error {
 			}
 		}
 	}
-	for _, path := range append(slices.Clone(spec.Hidden), o.State) {
+	for _, path := range slices.Concat(spec.Hidden, []string{o.State}, l.seen.over.stores()) {
 		l.hide(path)
 	}
 	return nil

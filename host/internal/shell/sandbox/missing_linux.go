@@ -38,6 +38,7 @@ const (
 type missing struct {
 	quarantine quarantine
 	live       *live
+	over       *overlays
 	watched    []string // the names at the beginning
 
 	mu     sync.Mutex
@@ -99,9 +100,9 @@ func (l *live) isLast(m *missing, path string) bool {
 	return false
 }
 
-func newMissing(q quarantine, l *live, names []string) *missing {
+func newMissing(q quarantine, l *live, names []string, over *overlays) *missing {
 	m := &missing{
-		quarantine: q, live: l, watched: names, names: make(map[string]*returns), folders: make(map[int32]*folder),
+		quarantine: q, live: l, over: over, watched: names, names: make(map[string]*returns), folders: make(map[int32]*folder),
 		unwatched: make(map[string]bool), asides: make(map[string]*aside),
 	}
 	for _, path := range names {
@@ -131,7 +132,7 @@ func (m *missing) begin() error {
 		return fmt.Errorf("%w: %s is no folder any more", ErrChanged, path)
 	}
 	for path := range m.names {
-		if _, err := os.Lstat(path); err == nil {
+		if _, err := m.over.lstat(path); err == nil {
 			return fmt.Errorf("%w: %s was made", ErrChanged, path)
 		}
 	}
@@ -141,7 +142,7 @@ func (m *missing) begin() error {
 // rewatch watches the folders that are not. Those that are gone it leaves for later.
 func (m *missing) rewatch() error {
 	for path := range m.unwatched {
-		dir, err := openFolder(path)
+		dir, err := m.over.openFolder(path)
 		if absent(err) {
 			continue
 		}

@@ -73,6 +73,15 @@ func mountsOf(table *os.File) (*mounts, error) {
 	return parseMounts(content)
 }
 
+// mountsIn are those that a table lists which others read, too.
+func mountsIn(table int) (*mounts, error) {
+	content, err := io.ReadAll(io.NewSectionReader(descriptor(table), 0, maxTable))
+	if err != nil {
+		return nil, fmt.Errorf("the mounts of a sandbox: %w", err)
+	}
+	return parseMounts(content)
+}
+
 // hostMounts are those of this process.
 func hostMounts() (*mounts, error) {
 	table, err := openTable("self")

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,13 +19,17 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell/process"
 )
 
-// Namespace is what the commands of a session have in common: a user namespace, and a network
-// with a loopback of its own, on which they reach each other's servers. It lasts as long as
-// it is open or a process is in it.
+// Namespace is what the commands of a session have in common: a user namespace, a network
+// with a loopback of its own, on which they reach each other's servers, and perhaps overlays. It
+// lasts as long as it is open or a process is in it.
 type Namespace struct {
 	user, net *os.File // user is nil where root does without
 	templates templates
 	sockets   sockets
+	// overlays are those of [Sandbox.Stage], which holds staging, or another namespace's.
+	overlays atomic.Pointer[overlays]
+	staging  sync.Mutex
+	beside   bool
 }
 
 // Close gives the namespaces up.
@@ -31,6 +37,9 @@ func (n *Namespace) Close() error {
 	err := errors.Join(n.templates.close(), n.sockets.close())
 	if n.user != nil {
 		err = errors.Join(err, n.user.Close())
+	}
+	if !n.beside {
+		err = errors.Join(err, n.staged().close())
 	}
 	return errors.Join(err, n.net.Close())
 }

@@ -18,6 +18,7 @@ import (
 // observations are what a layout was made of: what lay at each path that was looked at. Each is
 // looked at once. As long as all of it is so still, another layout would be the same.
 type observations struct {
+	over   *overlays
 	files  map[string]observation
 	access map[access]error
 	// globs are what there was of patterns.
@@ -43,15 +44,15 @@ type access struct {
 	mode uint32
 }
 
-func newObservations() *observations {
-	return &observations{files: make(map[string]observation), access: make(map[access]error), globs: make(map[string]listing)}
+func newObservations(over *overlays) *observations {
+	return &observations{over: over, files: make(map[string]observation), access: make(map[access]error), globs: make(map[string]listing)}
 }
 
-// lstat is [os.Lstat].
+// lstat is [os.Lstat] of what commands find at a path.
 func (o *observations) lstat(path string) (fs.FileInfo, error) {
 	seen, ok := o.files[path]
 	if !ok {
-		seen.info, seen.err = os.Lstat(path)
+		seen.info, seen.err = o.over.lstat(path)
 		o.files[path] = seen
 	}
 	return seen.info, seen.err
@@ -68,7 +69,7 @@ func (o *observations) may(path string, mode uint32) error {
 	of := access{path, mode}
 	err, ok := o.access[of]
 	if !ok {
-		err = unix.Access(path, mode)
+		err = unix.Access(o.over.at(path), mode)
 		o.access[of] = err
 	}
 	return err
@@ -130,7 +131,7 @@ func (o *observations) follow(path string, at func(path, link string) (on bool))
 			}
 			continue
 		}
-		text, err := os.Readlink(next)
+		text, err := os.Readlink(o.over.at(next))
 		if err != nil {
 			return "", err
 		}
@@ -161,7 +162,7 @@ func (o *observations) same() bool {
 		}
 	}
 	for of, was := range o.access {
-		if !errors.Is(unix.Access(of.path, of.mode), was) {
+		if !errors.Is(unix.Access(o.over.at(of.path), of.mode), was) {
 			return false
 		}
 	}
@@ -181,7 +182,7 @@ func (o *observations) same() bool {
 // does not matter which they are.
 func (o *observations) unchanged(path string, was observation) bool {
 	var now syscall.Stat_t
-	err := syscall.Lstat(path, &now)
+	err := syscall.Lstat(o.over.at(path), &now)
 	if err != nil || was.err != nil {
 		return was.err != nil && errors.Is(was.err, err)
 	}

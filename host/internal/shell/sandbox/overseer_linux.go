@@ -103,7 +103,7 @@ func (o *overseer) again(ctx context.Context, target string) error {
 	if o.over {
 		return os.ErrClosed
 	}
-	a := &assembly{Program: &calls.Program{}}
+	a := &assembly{Program: &calls.Program{}, over: o.overlays}
 	o.namespace.join(a.Program)
 	a.Call("joining the sandbox's mounts", unix.SYS_SETNS, a.Hold(o.inside), calls.Int(unix.CLONE_NEWNS))
 	a.root = a.Call("opening the sandbox's root", unix.SYS_OPENAT, current, a.Text("/"), calls.Int(unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC))
@@ -121,7 +121,7 @@ func (a *assembly) anew(e *entry) {
 	switch {
 	case e.hides():
 		now.kind, now.source, now.passage = kindHiddenFile, os.DevNull, false
-		info, err := os.Lstat(e.target)
+		info, err := a.over.lstat(e.target)
 		if err != nil {
 			info = e.was // perhaps the way there was closed to this process
 		}

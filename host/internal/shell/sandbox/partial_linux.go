@@ -145,7 +145,7 @@ func (p *partial) granted(spec Spec) (*ruleset, error) {
 
 // places are the paths that a specification speaks of, as in a sandbox's layout.
 func (p *partial) places(spec Spec) (*layout, error) {
-	l := &layout{wanted: make(map[string]*entry), seen: newObservations()}
+	l := &layout{wanted: make(map[string]*entry), seen: newObservations(nil)}
 	l.want(kindReadOnly, "/", "/")
 	l.want(kindEmpty, "/dev", "")
 	if len(spec.Visible) > 0 {

@@ -80,6 +80,9 @@ type Spec struct {
 	UnixSockets bool
 	// Bind puts further files and folders in sight.
 	Bind []Bind
+	// Unstaged are directories in Writable with what a command of a namespace with overlays may
+	// change for real, besides Temp; see [Sandbox.Stage].
+	Unstaged []string
 	// Namespace is what the command shares with others of its session; nil is what all
 	// without one share. It is used where sandboxes have one, see [Sandbox.NewNamespace].
 	Namespace *Namespace
@@ -97,6 +100,16 @@ type Spec struct {
 // Copy shows the file at Path as a symbolic link to Private, a file in a folder that the
 // command can write in. The link cannot be moved or removed.
 type Copy struct{ Path, Private string }
+
+// Layer is a directory, Root, in which commands find what they changed while it stays as it is:
+// that lies in Upper, as overlayfs has it. Work is a directory for overlayfs alone, in the same file
+// system as Upper. All are absolute paths without links of directories.
+type Layer struct {
+	Root, Upper, Work string
+	// Generation is another one when others than commands changed Root or Upper, so that all has to
+	// be mounted anew. No command may be running then.
+	Generation int
+}
 
 // Bind puts a file or folder of the machine at a place of the sandbox's.
 type Bind struct {
@@ -243,6 +256,8 @@ type Report struct {
 	// Reasons say, for people, why there is no sandbox and what can be done, or what
 	// is weaker than it could be where there is one.
 	Reasons []string
+	// Unstaged says, if that was tried, why no overlay keeps the changes of commands from the disk.
+	Unstaged string
 	// Lost are sentences for people about what a sandbox would hold and the kernel alone, where
 	// there is none, does not.
 	Lost []string
@@ -285,6 +300,8 @@ var (
 	// command, without one that could be compared with that, or a launcher of ours did not tell
 	// of its mounts.
 	ErrUnmade = errors.New("no sandbox was made")
+	// ErrOverlay is that no overlay can be mounted.
+	ErrOverlay = errors.New("this system mounts no overlay")
 	// ErrSpec is a specification that cannot be carried out.
 	ErrSpec = errors.New("unusable sandbox")
 )
@@ -316,7 +333,7 @@ func Choose(mode Mode, r Report) (use bool, warning string, err error) {
 
 // valid tells faults that need no look at the machine.
 func (s Spec) valid() error {
-	lists := [][]string{s.Writable, s.Visible, s.Hidden, s.Protected, s.Touches, {s.Cwd}}
+	lists := [][]string{s.Writable, s.Visible, s.Hidden, s.Protected, s.Touches, s.Unstaged, {s.Cwd}}
 	if s.Temp != "" {
 		lists = append(lists, []string{s.Temp})
 	}

@@ -189,6 +189,13 @@ func (t *templates) forget(l *layout) error {
 	return one.close()
 }
 
+// forgetAll gives all of them up.
+func (t *templates) forgetAll() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.drop(len(t.list))
+}
+
 func (t *templates) expire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,7 +209,7 @@ func (t *template) close() error {
 // stands reports whether everything that the template was made of is as it was, and all its
 // mounts are where they were.
 func (t *template) stands() bool {
-	return !changed(t.host) && !changed(t.table) && t.layout.seen.same()
+	return !changed(t.host) && !changed(t.table) && t.layout.seen.same() && t.layout.seen.over.verifyBelow() == nil
 }
 
 // changed reports whether a table of mounts has changed since it was opened. It says so once, to
@@ -235,7 +242,7 @@ func sameSandbox(spec Spec) Spec {
 
 // own is a specification whose lists are nobody else's, who might change them.
 func own(spec Spec) Spec {
-	for _, list := range []*[]string{&spec.Writable, &spec.Visible, &spec.Hidden, &spec.Protected, &spec.Touches} {
+	for _, list := range []*[]string{&spec.Writable, &spec.Visible, &spec.Hidden, &spec.Protected, &spec.Touches, &spec.Unstaged} {
 		*list = slices.Clone(*list)
 	}
 	spec.Copies, spec.Bind = slices.Clone(spec.Copies), slices.Clone(spec.Bind)
@@ -279,7 +286,7 @@ func (l *launcher) newTemplate(ctx context.Context, n *Namespace, spec Spec) (*t
 		return nil, os.NewSyscallError("open", err)
 	}
 	host := os.NewFile(uintptr(fd), "mountinfo")
-	laid, err := newLayout(l.options, spec)
+	laid, err := newLayout(l.options, spec, n.staged())
 	if err != nil {
 		return nil, closing(host, err)
 	}
@@ -303,8 +310,12 @@ func (t *template) verify() error {
 	if err != nil {
 		return err
 	}
-	host, err := hostMounts()
+	over := t.layout.seen.over
+	host, err := over.hostMounts()
 	if err != nil {
+		return err
+	}
+	if err := over.verify(host); err != nil {
 		return err
 	}
 	for _, want := range t.layout.mounted(func(*entry) bool { return false }) {
@@ -322,8 +333,9 @@ func (t *template) verify() error {
 // and their namespace. It has the namespaces of the session, in which it may do everything that
 // it does.
 func assembleTemplate(spec Spec, l *layout, n *Namespace) (p *calls.Program, opened []calls.Arg) {
-	a := &assembly{Program: &calls.Program{}}
+	a := &assembly{Program: &calls.Program{}, over: l.seen.over}
 	n.join(a.Program)
+	a.over.enter(a)
 	a.dieWithParent()
 	a.Call("making a namespace", unix.SYS_UNSHARE, calls.Int(unix.CLONE_NEWNS))
 	a.Call("keeping mounts from others", unix.SYS_MOUNT, a.Text("none"), a.Text("/"), calls.Int(0), calls.Int(unix.MS_REC|unix.MS_PRIVATE), calls.Int(0))

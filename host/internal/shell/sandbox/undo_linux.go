@@ -61,10 +61,14 @@ type folder struct {
 	fd   int
 }
 
-// openFolder opens a folder without following any link.
-func openFolder(path string) (*folder, error) {
-	fd, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+// openFolder opens a folder of the sandbox's without following any link.
+func (o *overlays) openFolder(path string) (*folder, error) {
+	from, rest := "/", path
+	if one, below := o.over(path); one != nil {
+		from, rest = o.at(one.Root), below
+	}
+	fd, err := unix.Open(from, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	for part := range strings.SplitSeq(strings.Trim(rest, "/"), "/") {
 		if err != nil || part == "" {
 			break
 		}

@@ -5,7 +5,6 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -73,16 +72,11 @@ func (g *guard) look(ctx context.Context, raw syscall.RawConn, first bool, every
 // compare notes which guarded places are not as they were asked for, and returns a hidden one
 // where something lies that can be read now.
 func (g *guard) compare(table int) (seen string, err error) {
-	host, err := hostMounts()
+	host, err := g.overlays.hostMounts()
 	if err != nil {
 		return "", err
 	}
-	// The descriptor is read as it is: its file is in use by the wait.
-	content, err := io.ReadAll(io.NewSectionReader(descriptor(table), 0, maxTable))
-	if err != nil {
-		return "", fmt.Errorf("the mounts of a sandbox: %w", err)
-	}
-	inside, err := parseMounts(content)
+	inside, err := mountsIn(table) // the descriptor as it is: its file is in use by the wait
 	if err != nil {
 		return "", err
 	}
@@ -96,7 +90,7 @@ func (g *guard) compare(table int) (seen string, err error) {
 		case !there && g.mend != nil:
 		case !want.hides:
 			g.note(want.target)
-		case !g.seen[want.target] && want.inSight():
+		case !g.seen[want.target] && want.inSight(g.overlays):
 			g.seen[want.target] = true
 			return want.target, nil
 		}
@@ -122,7 +116,7 @@ func (g *guard) mended(target string) (there, again bool) {
 	defer cancel()
 	for pause := 100 * time.Microsecond; ; pause *= 2 {
 		// A command may have closed the way there to this process, and could open it again.
-		if _, err := os.Lstat(target); absent(err) {
+		if _, err := g.overlays.lstat(target); absent(err) {
 			return false, false
 		}
 		err := g.mend(ctx, target)
@@ -135,10 +129,10 @@ func (g *guard) mended(target string) (there, again bool) {
 
 // inSight says whether something lies at a hidden place whose mask is gone. The kernel takes the
 // mask off before it removes what is there, or replaces it.
-func (w mounted) inSight() bool {
+func (w mounted) inSight(over *overlays) bool {
 	const looks, pause = 100, 200 * time.Microsecond
 	for range looks {
-		now, err := os.Lstat(w.target)
+		now, err := over.lstat(w.target)
 		if absent(err) {
 			return false
 		}
@@ -155,7 +149,7 @@ func (g *guard) changed() ([]Undone, []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	there := slices.DeleteFunc(slices.Sorted(maps.Keys(g.replaced)), func(path string) bool {
-		_, err := os.Lstat(path)
+		_, err := g.overlays.lstat(path)
 		return absent(err)
 	})
 	return g.missing.all(), there

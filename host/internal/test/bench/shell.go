@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 )
 
 // shellRows set commands against the same commands started without asking anybody, with
@@ -25,6 +26,7 @@ func shellRows() []row {
 		fast   = "at least 0.7 times as fast"
 		writes = ": >out"
 		alone  = "bash alone"
+		boxed  = "in a sandbox"
 	)
 	return slices.Concat(fine([]row{
 		{name: "true without a sandbox, the capability", ours: runs(false, "true"), baseline: plain, theirs: execTrue, compare: ratio, limit: near, needs: "bash"},
@@ -40,6 +42,8 @@ func shellRows() []row {
 	}), []row{
 		{name: "10,000 files written, in a sandbox, the capability", ours: runs(true, manyFiles), baseline: alone, theirs: execBash(manyFiles), compare: ratio, limit: "at most 1.15x", needs: "bash"},
 		{name: "go test of 200 files, in a sandbox, the capability", ours: tests(runs(true, goTest)), baseline: alone, theirs: tests(execBash(goTest)), compare: ratio, limit: "at most 1.1x", needs: "go"},
+		{name: "10,000 files written, staged, the capability", ours: stagedRuns(manyFiles), baseline: boxed, theirs: runs(true, manyFiles), compare: ratio, limit: "at most 1.7x", needs: "bash"},
+		{name: "go test of 200 files, staged, the capability", ours: tests(stagedRuns(goTest)), baseline: boxed, theirs: tests(runs(true, goTest)), compare: ratio, limit: near, needs: "go"},
 		{name: "the network of a session", ours: networks, baseline: plain, theirs: execTrue, compare: ratio, limit: "under 5 ms", needs: bubblewrap},
 	})
 }
@@ -135,6 +139,30 @@ func guardedRuns(b *testing.B, l *lab) {
 	s.guarded = true
 	defer func() { s.guarded = false }()
 	runs(true, ": >out")(b, l)
+}
+
+// stagedRuns runs a command in a session whose writes are staged.
+func stagedRuns(command string) func(*testing.B, *lab) {
+	return func(b *testing.B, l *lab) {
+		s := l.shells(b)
+		dir, err := os.MkdirTemp(filepath.Dir(s.work), "stage-*")
+		if err != nil {
+			b.Fatal(err)
+		}
+		layer := sandbox.Layer{Root: s.work, Upper: filepath.Join(dir, "upper"), Work: filepath.Join(dir, "work")}
+		for _, path := range []string{layer.Upper, layer.Work} {
+			if err := os.Mkdir(path, 0o700); err != nil {
+				b.Fatal(err)
+			}
+		}
+		s.layers = []sandbox.Layer{layer}
+		s.begin()
+		defer func() {
+			s.layers = nil
+			s.begin()
+		}()
+		runs(true, command)(b, l)
+	}
 }
 
 // firstRuns runs the first command of a session, each time.

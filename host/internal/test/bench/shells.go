@@ -39,6 +39,8 @@ type shells struct {
 	// that some paths are hidden and protected from them.
 	ended   chan struct{}
 	guarded bool
+	// layers are what the changes of commands are staged in; none has them made for real.
+	layers []sandbox.Layer
 }
 
 // guards is how many paths are hidden, and how many protected.
@@ -204,10 +206,22 @@ func (s *shells) Analyse(command string) permissions.Command {
 func (s *shells) guard(i int) string { return filepath.Join(s.work, fmt.Sprintf("guarded-%d", i)) }
 
 // SandboxPolicy hides and protects something only if that is measured.
-func (s *shells) SandboxPolicy(context.Context, bool, bool) (capability.SandboxPolicy, error) {
+func (s *shells) SandboxPolicy(ctx context.Context, _, _ bool) (capability.SandboxPolicy, error) {
 	p := capability.SandboxPolicy{Working: []string{s.work}, Temp: s.temp, Ended: s.ended}
 	for i := 0; s.guarded && i < guards; i++ {
 		p.Hidden, p.Protected = append(p.Hidden, s.guard(i)), append(p.Protected, s.guard(guards+i))
+	}
+	if s.layers == nil {
+		return p, nil
+	}
+	overlays, err := s.boxed.Stage(ctx, s.ended, s.layers)
+	if err != nil {
+		return p, err
+	}
+	end := func() { _ = overlays.Close() } // nothing is to be told
+	p.Staged, p.Discard, p.Made = overlays, end, func() string {
+		end()
+		return ""
 	}
 	return p, nil
 }

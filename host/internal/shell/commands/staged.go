@@ -1,0 +1,135 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/paths"
+	"github.com/toolquay/toolquay/host/internal/shell"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+)
+
+// stage has overlays keep the changes of a command from the disk, completes its policy by what is
+// found there, and has the changes looked for when it has ended.
+func (s *Shell) stage(ctx context.Context, staging Staging, p *capability.SandboxPolicy, writes bool, complete func() error) error {
+	began := time.Now()
+	overlays, end, err := s.mount(ctx, staging, p)
+	if err != nil {
+		return err
+	}
+	p.Staged = overlays
+	staging.Shows(overlays)
+	s.call.Memory.Through(overlays)
+	if err := complete(); err != nil {
+		end()
+		return err
+	}
+	made, discard := p.Made, p.Discard
+	p.Made = func() string { //nolint:contextcheck // the call may be over by then
+		var notes []string
+		if made != nil {
+			notes = append(notes, made())
+		}
+		if writes {
+			notes = append(notes, scanned(staging, began))
+		}
+		end()
+		return strings.TrimSpace(strings.Join(notes, " "))
+	}
+	p.Discard = func() {
+		if discard != nil {
+			discard()
+		}
+		end()
+	}
+	return nil
+}
+
+// longestScan bounds the search for what a command changed.
+const longestScan = time.Minute
+
+// scanned looks for what a command changed, and says what went wrong.
+func scanned(staging Staging, began time.Time) string {
+	ctx, cancel := context.WithTimeout(context.Background(), longestScan)
+	defer cancel()
+	if err := staging.Scan(ctx, began); err != nil {
+		return "What the command changed is staged, but was not looked through: " + err.Error() + "."
+	}
+	return ""
+}
+
+// mount mounts overlays over all directories in which a command may write, but those for temporary
+// files and caches. End says that the command has ended.
+func (s *Shell) mount(ctx context.Context, staging Staging, p *capability.SandboxPolicy) (_ *shell.Overlays, end func(), err error) {
+	e, err := s.runner.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	roots := outermost(s.call.Memory.Lookups().All(slices.Concat(p.Working, p.Repositories)))
+	layers, ended, err := staging.Begin(roots)
+	if err != nil {
+		return nil, nil, unstaged(err)
+	}
+	overlays, err := e.shell.Stage(ctx, p.Ended, layers)
+	if err != nil {
+		ended()
+		return nil, nil, unstaged(err)
+	}
+	end = func() {
+		_ = overlays.Close() // nothing more is to be told
+		ended()
+	}
+	for _, l := range layers {
+		if err := staging.Mounted(l, func() (*os.File, error) { return overlays.Open(l.Root) }); err != nil {
+			end()
+			return nil, nil, unstaged(err)
+		}
+	}
+	return overlays, end, nil
+}
+
+// unstaged is the error of a command whose changes cannot be staged.
+func unstaged(err error) error {
+	code := abi.CodeIO
+	if errors.Is(err, sandbox.ErrOverlay) {
+		code = abi.CodeUnsupported
+	}
+	return abi.Errorf(code, "the command was not run, since its changes cannot be staged: %w", err)
+}
+
+// outermost are the directories among those that are there which lie in none of the others.
+func outermost(dirs []string) []string {
+	var out []string
+	for _, dir := range dirs {
+		around := func(other string) bool { return other != dir && paths.Below(dir, other) }
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !slices.ContainsFunc(dirs, around) && !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// Stages reports whether commands can be staged with what they change in a directory, which is
+// made if need be: nil, or why not.
+func (r *Runner) Stages(ctx context.Context, dir string) error {
+	e, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	if !e.confines() {
+		return abi.Errorf(abi.CodeUnsupported, "%w: commands run in no sandbox here", sandbox.ErrOverlay)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return abi.Errorf(abi.CodeIO, "%w", err)
+	}
+	if err := e.shell.TryOverlay(ctx, dir); err != nil {
+		return abi.Errorf(abi.CodeUnsupported, "%w", err)
+	}
+	return nil
+}

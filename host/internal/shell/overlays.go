@@ -1,0 +1,78 @@
+package shell
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+)
+
+// Overlays are mounted over the directories of a session whose commands are staged. They last at
+// least until Close.
+type Overlays struct {
+	namespace *sandbox.Namespace
+	giveBack  func() error
+}
+
+var _ capability.StagedTree = (*Overlays)(nil)
+
+// Stage mounts overlays for the commands of a session, by the channel that is closed when it ends.
+// Those that are mounted already stay. It fails with [sandbox.ErrOverlay] where there can be none.
+func (c *Capability) Stage(ctx context.Context, ended <-chan struct{}, layers []sandbox.Layer) (*Overlays, error) {
+	if !c.setup.confines() {
+		return nil, sandbox.ErrOverlay
+	}
+	namespace, giveBack, err := c.setup.networks.use(ctx, c.setup.Sandbox, ended)
+	if err != nil {
+		return nil, err
+	}
+	o := &Overlays{namespace, func() error { return nil }}
+	if giveBack != nil {
+		o.giveBack = sync.OnceValue(giveBack)
+	}
+	if err := c.setup.Sandbox.Stage(ctx, namespace, layers); err != nil {
+		_ = o.Close() // the failure counts
+		return nil, err
+	}
+	return o, nil
+}
+
+// TryOverlay reports whether commands can be staged with what they change in a directory: nil, or
+// why not.
+func (c *Capability) TryOverlay(ctx context.Context, dir string) error {
+	if !c.setup.confines() {
+		return sandbox.ErrOverlay
+	}
+	return c.setup.Sandbox.TryOverlay(ctx, dir)
+}
+
+// At is as [capability.StagedTree] has it.
+func (o *Overlays) At(path string) string { return o.namespace.At(path) }
+
+// Resolve is as [capability.StagedTree] has it.
+func (o *Overlays) Resolve(path string) (string, error) { return o.namespace.Resolve(path) }
+
+// Open opens a directory with an overlay over it. The file is the caller's.
+func (o *Overlays) Open(root string) (*os.File, error) { return o.namespace.Overlaid(root) }
+
+// Close ends the use of the overlays. It is safe to repeat.
+func (o *Overlays) Close() error { return o.giveBack() }
+
+// at is the path by which this process finds what the command finds.
+func (h *confinement) at(path string) string {
+	if h.Staged == nil {
+		return path
+	}
+	return h.Staged.At(path)
+}
+
+// resolve is [filepath.EvalSymlinks] of what the command finds.
+func (h *confinement) resolve(path string) (string, error) {
+	if h.Staged == nil {
+		return filepath.EvalSymlinks(path)
+	}
+	return h.Staged.Resolve(path)
+}

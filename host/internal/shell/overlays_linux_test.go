@@ -1,0 +1,120 @@
+package shell_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/shell"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// staged has what commands change lie in an overlay, until ended is closed.
+func (s *session) staged(c *shell.Capability, ended <-chan struct{}) {
+	s.tb.Helper()
+	store := filepath.Join(filepath.Dir(s.dir), "stage")
+	l := sandbox.Layer{Root: s.dir, Upper: filepath.Join(store, "upper"), Work: filepath.Join(store, "work")}
+	for _, dir := range []string{l.Upper, l.Work} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			s.tb.Fatal(err)
+		}
+	}
+	if err := c.TryOverlay(s.tb.Context(), store); errors.Is(err, sandbox.ErrOverlay) {
+		testenv.Missing(s.tb, err.Error())
+	} else if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.stage = func(ctx context.Context, p *capability.SandboxPolicy) error {
+		o, err := c.Stage(ctx, ended, []sandbox.Layer{l})
+		if err != nil {
+			return err
+		}
+		end := func() { _ = o.Close() } // it only gives back
+		p.Ended, p.Staged, p.Discard, p.Made = ended, o, end, func() string {
+			end()
+			return ""
+		}
+		return nil
+	}
+}
+
+// Commands whose changes are staged find what others of their session changed, in the directories
+// that these made too, and a later session finds it again.
+func TestStagedCommands(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	c := newShell(t, s.sandboxed())
+	ended := make(chan struct{})
+	s.staged(c, ended)
+	if r := s.bash(c, "echo x >made; mkdir sub; cd sub; echo y >below"); r.Exit != 0 || !r.Sandboxed || r.Cwd != filepath.Join(s.dir, "sub") {
+		t.Errorf("got %+v", r)
+	}
+	if r := s.bash(c, "ln -s /usr away; cd away"); r.Cwd != "" || r.Refused != "/usr" {
+		t.Errorf("got %+v", r)
+	}
+	if r := s.bash(c, "cat made */below"); r.out != "x\ny\n" {
+		t.Errorf("got %+v", r)
+	}
+	stage := s.stage
+	s.stage = func(ctx context.Context, p *capability.SandboxPolicy) error {
+		p.HostsApproved, p.HostsOpened = true, true // so that it shares no network
+		return stage(ctx, p)
+	}
+	if r := s.bash(c, "cat made; echo z >apart"); r.out != "x\n" {
+		t.Errorf("got %+v", r)
+	}
+	close(ended)
+	s.staged(c, make(chan struct{}))
+	if r := s.bash(c, "cat made sub/below apart"); r.out != "x\ny\nz\n" {
+		t.Errorf("got %+v", r)
+	}
+	if names := s.names(s.dir); len(names) > 0 {
+		t.Errorf("in the directory lie %q", names)
+	}
+}
+
+// names are those in a directory.
+func (s *session) names(dir string) (names []string) {
+	s.tb.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// A commit that is made in an overlay is told of, as others are.
+func TestCommitsThatAreStaged(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "git")
+	s := newSession(t)
+	c := newShell(t, s.sandboxed())
+	s.staged(c, t.Context().Done())
+	for _, command := range []string{"git init -q -b main .", "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m subject"} {
+		if r := s.bash(c, command); r.Exit != 0 {
+			t.Fatalf("%s: %+v", command, r)
+		}
+	}
+	if len(s.events) != 1 || s.events[0].Kind != capability.GitCommit || s.events[0].Subject != "subject" {
+		t.Errorf("it tells %+v", s.events)
+	}
+}
+
+// Where there is no sandbox there is no overlay.
+func TestStagedWithoutSandbox(t *testing.T) {
+	t.Parallel()
+	c := newShell(t)
+	if _, err := c.Stage(t.Context(), t.Context().Done(), nil); !errors.Is(err, sandbox.ErrOverlay) {
+		t.Error(err)
+	}
+	if err := c.TryOverlay(t.Context(), t.TempDir()); !errors.Is(err, sandbox.ErrOverlay) {
+		t.Error(err)
+	}
+}

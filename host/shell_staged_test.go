@@ -1,0 +1,176 @@
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+	"github.com/toolquay/toolquay/host/internal/stage"
+	"github.com/toolquay/toolquay/internal/testenv"
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// stagedShell is a session whose writes are staged, and whose commands can be.
+func stagedShell(t *testing.T, h *shelled, dir string) *host.Session {
+	t.Helper()
+	s := session(t, h.Host, host.SessionOptions{ID: "mine", Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true})
+	if got := told(t, s, "true"); strings.Contains(got, "cannot stage") {
+		testenv.Missing(t, got)
+	}
+	return s
+}
+
+// TestStagedCommands has commands and tools find one tree, over two sessions, while nothing on the
+// disk changes.
+func TestStagedCommands(t *testing.T) {
+	t.Parallel()
+	dir := settledFiles(t, map[string]string{"a.txt": "one\n", "sub/b.txt": "b\n", "c.txt": "c\n"})
+	before := snapshot(t, dir)
+	h := newShelled(t)
+	s := stagedShell(t, h, dir)
+	runs := func(command, want string) {
+		t.Helper()
+		if got := told(t, s, command); got != want {
+			t.Errorf("%s: got %q, want %q", command, got, want)
+		}
+	}
+	wants := func(tool string, input map[string]any, want string) {
+		t.Helper()
+		if got := answers(t, s, tool, input); strings.HasPrefix(got, "ERROR") || !strings.Contains(got, want) {
+			t.Errorf("%s %v: got %q, want %q", tool, input, got, want)
+		}
+	}
+	wants("Read", map[string]any{"file_path": "c.txt"}, "c")
+	wants("Edit", map[string]any{"file_path": "c.txt", "old_string": "c", "new_string": "by a tool"}, "")
+	runs("cat c.txt; echo two >> a.txt; echo new > new.txt; rm sub/b.txt; chmod 755 a.txt", "by a tool")
+	wants("Read", map[string]any{"file_path": "a.txt"}, "two")
+	wants("Read", map[string]any{"file_path": "new.txt"}, "new")
+	wants("Glob", map[string]any{"pattern": "**/*.txt"}, "new.txt")
+	if got := answers(t, s, "Read", map[string]any{"file_path": "sub/b.txt"}); !strings.HasPrefix(got, "ERROR") {
+		t.Errorf("what a command removed is read: %q", got)
+	}
+	wants("Write", map[string]any{"file_path": "made/by/tool.txt", "content": "tool\n"}, "")
+	runs("cat made/by/tool.txt && rm -r made && mkdir deep && cd deep && echo y > y", "tool")
+	if want := filepath.Join(dir, "deep"); s.Cwd() != want {
+		t.Errorf("the session is in %s, not in %s", s.Cwd(), want)
+	}
+	runs("cat y; cd ..", "y")
+	if now := snapshot(t, dir); now != before {
+		t.Errorf("the disk changed: %s", now)
+	}
+	must(t, s.Close(t.Context()))
+	s = session(t, h.Host, host.SessionOptions{ID: "mine", Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true})
+	runs("cat a.txt new.txt deep/y; ls sub", "one\ntwo\nnew\ny")
+	if now := snapshot(t, dir); now != before {
+		t.Errorf("the disk changed: %s", now)
+	}
+}
+
+// TestStagedCommandsApply applies what commands changed.
+func TestStagedCommandsApply(t *testing.T) {
+	t.Parallel()
+	change := "echo two >> a.txt; chmod 755 a.txt; rm sub/b.txt; mv c.txt d.txt; ln -s a.txt l; mkdir -p x/y; echo z > x/y/z; rm -r gone"
+	names := map[string]string{"a.txt": "one\n", "sub/b.txt": "b\n", "sub/keep": "k\n", "c.txt": "c\n", "gone/f": "f\n"}
+	dir, other := settledFiles(t, names), settledFiles(t, names)
+	h := newShelled(t)
+	s := stagedShell(t, h, dir)
+	for at, one := range map[string]*host.Session{dir: s, other: session(t, h.Host, host.SessionOptions{Cwd: other, Mode: permissions.ModeAcceptEdits})} {
+		if got := told(t, one, change); strings.Contains(got, "rror") {
+			t.Fatalf("%s: %s", at, got)
+		}
+	}
+	if _, err := s.Stage().Apply(t.Context(), stage.Selection{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := treeOf(t, dir), treeOf(t, other); !slices.Equal(got, want) {
+		t.Errorf("applied it is\n%s\nand unstaged\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got := told(t, s, "cat x/y/z; echo more >> a.txt; cat a.txt"); got != "z\none\ntwo\nmore" {
+		t.Errorf("the next command says %q", got)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(text) != "one\ntwo\n" {
+		t.Errorf("on the disk is %q, %v", text, err)
+	}
+}
+
+// treeOf is what lies in a directory: names, modes, and contents.
+func treeOf(tb testing.TB, dir string) (list []string) {
+	tb.Helper()
+	must(tb, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		what := strings.TrimPrefix(path, dir) + " " + info.Mode().String()
+		if info.Mode().IsRegular() {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			what += " " + string(text)
+		} else if info.Mode()&os.ModeSymlink != 0 {
+			to, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			what += " " + to
+		}
+		list = append(list, what)
+		return nil
+	}))
+	return list
+}
+
+// TestStagedTasks has a background task and tools find one tree, and be told of it.
+func TestStagedTasks(t *testing.T) {
+	t.Parallel()
+	dir := settledFiles(t, map[string]string{"a.txt": "one\n"})
+	before := snapshot(t, dir)
+	s := stagedShell(t, newShelled(t), dir)
+	id := background(t, s, "until [ -e go ]; do sleep 0.02; done; cat go; echo done > ended")
+	if got := answers(t, s, "Write", map[string]any{"file_path": "go", "content": "by a tool\n"}); strings.HasPrefix(got, "ERROR") {
+		t.Fatal(got)
+	}
+	taskEnds(t, s, id)
+	if got := answers(t, s, "TaskOutput", map[string]any{"task_id": id}); !strings.Contains(got, "by a tool") {
+		t.Errorf("it says %q", got)
+	}
+	list, err := s.Stage().List(stage.Selection{})
+	must(t, err)
+	var paths []string
+	for i := range list {
+		paths = append(paths, filepath.Base(list[i].Path))
+	}
+	if slices.Sort(paths); !slices.Equal(paths, []string{"ended", "go"}) {
+		t.Errorf("staged are %q", paths)
+	}
+	if now := snapshot(t, dir); now != before {
+		t.Errorf("the disk changed: %s", now)
+	}
+}
+
+// TestUnstagedCommands refuses a command that would leave the sandbox, and, where there is none,
+// every command, and asks nobody.
+func TestUnstagedCommands(t *testing.T) {
+	t.Parallel()
+	outside := newShelled(t, func(o *host.Options) { o.Permissions.Rules = nil })
+	s := stagedShell(t, outside, files(t, nil))
+	must(t, s.Close(t.Context()))
+	s = session(t, outside.Host, host.SessionOptions{Stage: true, Asker: nobody{t}})
+	result, _ := one(t, s, "Bash", string(bash("1", "touch a", map[string]any{"dangerouslyDisableSandbox": true}).Input))
+	wantError(t, result, abi.CodeDenied, "outside of the sandbox", "toolquay stage")
+	off := newShelled(t, func(o *host.Options) { o.Permissions.Rules, o.Shell.Sandbox.Mode = nil, sandbox.Off })
+	s = session(t, off.Host, host.SessionOptions{Stage: true, Asker: nobody{t}})
+	for _, command := range []string{"cat a", "touch a"} {
+		result, _ := one(t, s, "Bash", string(bash("1", command).Input))
+		wantError(t, result, abi.CodeDenied, "Bash runs commands", "no sandbox here", "toolquay stage")
+	}
+}
