@@ -85,13 +85,13 @@ func (e *Entry) unchanged(ctx context.Context) error {
 		return nil
 	case e.now.Is(changes.Other):
 		return fmt.Errorf("it is %s on the disk, which nothing is put in place of", e.now)
+	case len(n.applying) > 0 && e.holds(ctx, n.applying):
+		return nil
 	case e.now == nil:
-		if err := writable(e); err != nil {
+		if err := writable(e); err != nil || n.base == nil {
 			return err
 		}
 		return errors.New("it was removed since it was staged")
-	case len(n.applying) > 0 && e.holds(ctx, n.applying):
-		return nil
 	case n.base == nil:
 		return errors.New("it was made by something else since it was staged")
 	case n.changed:

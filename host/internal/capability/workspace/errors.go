@@ -24,7 +24,7 @@ func fault(path string, err error) *abi.Error {
 	}
 	err = bare(err)
 	switch {
-	case errors.Is(err, errChanged):
+	case errors.Is(err, errChanged), errors.Is(err, errReplaced):
 		return abi.Errorf(abi.CodeChanged, "%s: %w", path, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return abi.Errorf(abi.CodeNotFound, "%s does not exist: %w", path, err)
