@@ -213,11 +213,14 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		if err := os.Symlink(to, link); err != nil {
 			t.Fatal(err)
 		}
-		want := "a: the path leads to " + r.path("other/a") + " now"
+		want := "a: " + map[string]string{"file": "it is a link to ", "directory": "the path leads to "}[way] + r.path("other/a") + " now"
 		if got := r.restore(all, history.RestoreOptions{Force: true}); got != want {
 			t.Errorf("%s: %s", way, got)
 		}
 		r.is("other/a", "second")
+		if now, err := os.Readlink(link); err != nil || now != to {
+			t.Errorf("%s: the link leads to %s, %v", way, now, err)
+		}
 	}
 }
 
