@@ -27,12 +27,15 @@ type Found struct {
 	place *workspace.Node // nil where a link lies there
 }
 
+// ErrElsewhere is that a directory on the way to a path is a link by now.
+var ErrElsewhere = errors.New("the path leads") // to where is said behind it
+
 // permission are the bits of a mode that a Node has.
 const permission = 0o777
 
 // Look finds out what lies at a real path, and reads a file to know what it holds. It
-// fails where a part of the path before the last is a link by now: nothing is written
-// through one that was put there since.
+// fails with [ErrElsewhere] where a part of the path before the last is a link by now:
+// nothing is written through one that was put there since.
 func Look(ctx context.Context, path string) (*Found, error) {
 	f, err := Find(path)
 	if err != nil || f.File == nil {
@@ -80,7 +83,7 @@ func (f *Found) find() error {
 func (f *Found) link() error {
 	info, target, err := workspace.Lstat(f.Path)
 	if err != nil || info.Kind != abi.KindSymlink {
-		return fmt.Errorf("the path leads to %s now", f.place.Real)
+		return fmt.Errorf("%w to %s now", ErrElsewhere, f.place.Real)
 	}
 	err = f.place.Close()
 	f.place, f.Info, f.Node = nil, info, &Node{Kind: Link, Target: Name(target)}

@@ -63,12 +63,20 @@ func Patch(ctx context.Context, w io.Writer, list []Change, open Opener, o Patch
 	slices.SortFunc(list, func(a, b Change) int { return ComparePaths(a.Path, b.Path) })
 	out := bufio.NewWriter(w)
 	p := &patching{ctx: ctx, open: open, options: o}
+	var from []string // what was renamed elsewhere
+	for i := range list {
+		if list[i].From != "" {
+			from = append(from, list[i].From)
+		}
+	}
+	slices.SortFunc(from, ComparePaths)
 	for i := range list {
 		c := &list[i]
 		if ctx.Err() != nil {
 			return p.left, context.Cause(ctx)
 		}
-		holds := i+1 < len(list) && Below(list[i+1].Path, c.Path)
+		at, _ := slices.BinarySearchFunc(from, c.Path, ComparePaths)
+		holds := i+1 < len(list) && Below(list[i+1].Path, c.Path) || at < len(from) && Below(from[at], c.Path)
 		text, why := p.change(c, holds)
 		if why != nil {
 			p.leave(c, why)

@@ -102,11 +102,14 @@ func restorable(ctx context.Context, chains []*chain, sel Selection, force bool)
 	var spans []*span
 	var conflicts []Conflict
 	for _, c := range chains {
-		span := c.spanOf(sel)
-		if span == nil {
-			continue // none of it was done
+		if span := c.spanOf(sel); span != nil { // else none of it was done
+			spans = append(spans, span)
 		}
-		spans = append(spans, span)
+	}
+	for _, span := range spans {
+		if errors.Is(span.fault, changes.ErrElsewhere) && span.returns(spans) {
+			span.fault = nil
+		}
 		if c := span.conflict(ctx); c != nil && (!force || !c.Forceable) {
 			conflicts = append(conflicts, *c)
 		}
@@ -118,6 +121,13 @@ func restorable(ctx context.Context, chains []*chain, sel Selection, force bool)
 		return nil, &ConflictError{Undone: "restored", Conflicts: conflicts}
 	}
 	return spans, nil
+}
+
+// returns reports whether a directory above, in place of which a link lies, is restored too.
+func (p *span) returns(spans []*span) bool {
+	return slices.ContainsFunc(spans, func(o *span) bool {
+		return o.now.Is(changes.Link) && o.before.Is(changes.Dir) && changes.Below(p.path, o.path)
+	})
 }
 
 // conflict is why a file should not get back what it was, or nil.
@@ -262,6 +272,9 @@ func (r *restoring) restore(ctx context.Context, spans []*span) error {
 // prepare looks at a file, and keeps what it is.
 func (r *restoring) prepare(ctx context.Context, p *span) (_ *one, err error) {
 	d, err := changes.Look(ctx, p.path)
+	if errors.Is(err, changes.ErrElsewhere) && p.now == nil {
+		d, err = &changes.Found{Path: p.path}, nil // a directory takes the link's place before
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func TestConflicts(t *testing.T) {
 		}, "the path leads to"},
 		"a file above": {func(r *room) error {
 			return errors.Join(os.RemoveAll(r.path("sub")), os.WriteFile(r.path("sub"), nil, 0o600))
-		}, "not a directory"},
+		}, "changed by something else"},
 		"read-only": {func(r *room) error { return os.Chmod(r.path("a"), 0o400) }, "read-only"},
 	} {
 		t.Run(name, func(t *testing.T) {

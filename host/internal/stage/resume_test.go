@@ -17,6 +17,7 @@ func (r *room) interrupted() ([]stage.Applied, error) {
 	log, aside := filepath.Join(r.dir, "log.jsonl"), filepath.Join(r.dir, "aside")
 	m := &meddler{History: r.history}
 	m.do = func() {
+		m.do = func() {}
 		if err := errors.Join(os.Rename(log, aside), os.Mkdir(log, 0o700)); err != nil {
 			r.tb.Error(err)
 		}

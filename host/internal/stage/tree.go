@@ -238,7 +238,10 @@ func (t *tree) makeDir(dir string) (*Content, error) {
 	}
 	err = spot.MakeDir(mode)
 	if err == nil && was.Kind != "" {
-		err = setOpaque(spot.Made())
+		var made string
+		if made, err = spot.Made(); err == nil {
+			err = setOpaque(made)
+		}
 	}
 	if err == nil {
 		err = spot.Commit(was, nil)

@@ -32,12 +32,12 @@ type Overlaid struct {
 
 // Overlay resolves a path, and looks for it in a stage; nil is none.
 func Overlay(cwd, path string, stage capability.Stage) (*Overlaid, error) {
-	n, err := locate(cwd, path, stage)
+	n, over, err := locate(cwd, path, stage)
 	if err != nil {
 		return nil, err
 	}
 	o := &Overlaid{Node: n, Info: n.Info, fault: n.Err()}
-	if stage == nil {
+	if stage == nil || over {
 		return o, nil
 	}
 	if err := o.look(stage); err != nil {
@@ -46,19 +46,20 @@ func Overlay(cwd, path string, stage capability.Stage) (*Overlaid, error) {
 	return o, nil
 }
 
-// locate resolves a path: on the disk, unless what is staged may lead elsewhere.
-func locate(cwd, path string, stage capability.Stage) (*Node, error) {
-	if stage == nil {
-		return Resolve(cwd, path)
+// locate resolves a path: on the disk, unless what is staged may lead elsewhere. It reports
+// as over what leads nowhere, so that nothing can be staged there either.
+func locate(cwd, path string, stage capability.Stage) (n *Node, over bool, err error) {
+	if stage != nil {
+		shaped, err := stage.Shaped()
+		if err != nil {
+			return nil, false, err
+		}
+		if shaped {
+			return resolveStaged(cwd, path, stage)
+		}
 	}
-	shaped, err := stage.Shaped()
-	if err != nil {
-		return nil, err
-	}
-	if !shaped {
-		return Resolve(cwd, path)
-	}
-	return resolveStaged(cwd, path, stage)
+	n, err = Resolve(cwd, path)
+	return n, false, err
 }
 
 // look finds what is staged. Content that gives way to newer while it is looked for
@@ -103,9 +104,6 @@ func (o *Overlaid) take(staged *capability.Staged) error {
 		if abi.CodeOf(o.fault) != abi.CodeNotDirectory {
 			o.fault = abi.Errorf(abi.CodeNotFound, "%s does not exist: it was removed in this session", o.Target)
 		}
-	case abi.KindSymlink: // where it leads in a circle
-		o.absent = true
-		o.fault = abi.Errorf(abi.CodeIO, "%s leads over more than %d symbolic links", o.Target, maxLinks)
 	default:
 		o.absent, o.Info = true, Info{Kind: abi.KindOther, what: "a special file"}
 		o.fault = abi.Errorf(abi.CodeNotRegular, "%s is a special file, and only regular files and directories are opened", o.Target)

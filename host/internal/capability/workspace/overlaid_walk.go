@@ -21,18 +21,18 @@ type stagedWalk struct {
 
 // resolveStaged is [Resolve] for a session with a stage that has more than files. The node
 // is that of the disk at the path where the walk ends, which no link of the disk leads
-// away from.
-func resolveStaged(cwd, path string, stage capability.Stage) (*Node, error) {
+// away from; over is as [locate] has it.
+func resolveStaged(cwd, path string, stage capability.Stage) (n *Node, over bool, err error) {
 	p, err := name(cwd, path)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	w := &stagedWalk{stage: stage, real: filepath.VolumeName(p.raw) + string(filepath.Separator), dir: p.dir}
 	w.expand(p.raw)
 	for len(w.rest) > 0 {
 		more, err := w.step()
 		if err != nil {
-			return only(p.target, w.whole(), fault(p.target, err)), nil
+			return only(p.target, w.whole(), fault(p.target, err)), true, nil
 		}
 		if !more {
 			break
@@ -40,16 +40,15 @@ func resolveStaged(cwd, path string, stage capability.Stage) (*Node, error) {
 	}
 	real := w.whole()
 	if slices.Contains(w.rest, "..") {
-		n := only(p.target, real, abi.Errorf(abi.CodeNotFound, "%s does not exist", p.target))
+		n = only(p.target, real, abi.Errorf(abi.CodeNotFound, "%s does not exist", p.target))
 		n.bar(true, w.dir)
-		return n, nil
+		return n, true, nil
 	}
 	if err := refusePath(p.target, real); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	n, err := Resolve(filepath.Dir(real), real)
-	if err != nil {
-		return nil, err
+	if n, err = Resolve(filepath.Dir(real), real); err != nil {
+		return nil, false, err
 	}
 	if n.Real != real { // the disk has a link there, which the session does not see
 		_ = n.Close() // nothing was done with it
@@ -57,7 +56,7 @@ func resolveStaged(cwd, path string, stage capability.Stage) (*Node, error) {
 	}
 	n.Target = p.target
 	n.bar(false, w.dir)
-	return n, nil
+	return n, false, nil
 }
 
 // only is a node that is a name, and why there is nothing.

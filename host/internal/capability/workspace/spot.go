@@ -11,7 +11,8 @@ import (
 // over regular files and keeps their attributes. No link is followed, neither on the way
 // nor at the path. It is for one goroutine.
 //
-// What is made has another name until Commit, as new content of a Draft has.
+// A file has another name until Commit, as new content of a Draft has; a directory or link
+// is made by Commit, under its own name where nothing lies.
 type Spot struct {
 	path string
 	*making
@@ -64,7 +65,10 @@ func (s *Spot) MakeLink(target string) error { return s.fault(s.makeLink(target)
 func (s *Spot) Take(file string) error { return s.fault(s.take(file)) }
 
 // Made is the path of a directory, link or file taken that was made, until Commit.
-func (s *Spot) Made() string { return s.temporary() }
+func (s *Spot) Made() (string, error) {
+	path, err := s.temporary()
+	return path, s.fault(err)
+}
 
 // Commit puts what was made in place of what was there, the zero Info being nothing;
 // without anything that was made it removes what was there. A directory must be empty.

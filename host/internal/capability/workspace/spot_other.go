@@ -81,7 +81,9 @@ func (m *making) take(file string) error {
 	return err
 }
 
-func (m *making) temporary() string { return filepath.Join(filepath.Dir(m.real), m.temp) }
+func (m *making) temporary() (string, error) {
+	return filepath.Join(filepath.Dir(m.real), m.temp), nil
+}
 
 // commit looks and then renames or removes: what somebody writes in between is lost.
 func (m *making) commit(was Info, check func() error) error {

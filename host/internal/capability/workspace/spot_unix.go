@@ -13,10 +13,15 @@ import (
 )
 
 // making is what is made for a spot, until it is in place.
-type making struct{ staging }
+type making struct {
+	staging
+	// plan makes a directory or link under a name; nil is that it was made, or none. Where
+	// nothing lies it is made in its place, so that a kill leaves nothing beside it.
+	plan func(name string) error
+}
 
 func begin(path string, makeDirs bool) (*making, error) {
-	m := &making{staging{stagedFile: stagedFile{calls: system, fd: -1}, base: filepath.Base(path)}}
+	m := &making{staging: staging{stagedFile: stagedFile{calls: system, fd: -1}, base: filepath.Base(path)}}
 	m.ground = &ground{calls: &m.calls, path: filepath.Dir(path), fd: -1}
 	err := m.ground.find(makeDirs)
 	if err == nil && kernelOwned(m.ground.fd, m.ground.info) {
@@ -64,23 +69,23 @@ type writerFunc func(p []byte) (int, error)
 func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
 
 func (m *making) makeDir(mode uint32) error {
-	name := tempName(m.base)
-	if err := m.calls.mkdir(m.ground.fd, name); err != nil {
+	m.plan = func(name string) error {
+		err := m.calls.mkdir(m.ground.fd, name)
+		if err != nil || mode == 0 {
+			return err
+		}
+		if err = m.chmodAt(name, mode); err != nil {
+			err = errors.Join(err, unix.Unlinkat(m.ground.fd, name, unix.AT_REMOVEDIR))
+		}
 		return err
 	}
-	m.temp = name
-	if mode == 0 {
-		return nil
-	}
-	return m.chmodAt(name, mode)
+	return nil
 }
 
 func (m *making) makeLink(target string) error {
-	name := tempName(m.base)
-	if err := again(func() error { return unix.Symlinkat(target, m.ground.fd, name) }); err != nil {
-		return err
+	m.plan = func(name string) error {
+		return again(func() error { return unix.Symlinkat(target, m.ground.fd, name) })
 	}
-	m.temp = name
 	return nil
 }
 
@@ -93,14 +98,39 @@ func (m *making) take(file string) error {
 	return nil
 }
 
-func (m *making) temporary() string { return filepath.Join(m.ground.path, m.temp) }
+// temporary makes what was planned, and returns its path until it is in place.
+func (m *making) temporary() (string, error) {
+	if m.plan != nil {
+		name := tempName(m.base)
+		if err := m.plan(name); err != nil {
+			return "", err
+		}
+		m.plan, m.temp = nil, name
+	}
+	return filepath.Join(m.ground.path, m.temp), nil
+}
 
-func (m *making) commit(was Info, check func() error) error {
-	mine, err := m.mine()
+// inPlace makes what was planned where nothing lies.
+func (m *making) inPlace() error {
+	err := m.plan(m.base)
+	if errors.Is(err, unix.EEXIST) {
+		return errReplaced
+	}
 	if err != nil {
 		return err
 	}
+	return m.written()
+}
+
+func (m *making) commit(was Info, check func() error) error {
 	if err := m.unchanged(was); err != nil {
+		return err
+	}
+	if m.plan != nil && was.Kind == "" {
+		return m.inPlace()
+	}
+	mine, err := m.mine()
+	if err != nil {
 		return err
 	}
 	switch {
@@ -120,7 +150,10 @@ func (m *making) commit(was Info, check func() error) error {
 
 // mine tells what was made; zero is nothing.
 func (m *making) mine() (Info, error) {
+	_, err := m.temporary()
 	switch {
+	case err != nil:
+		return Info{}, err
 	case m.fd >= 0:
 		return fstat(m.fd)
 	case m.temp != "":
@@ -137,7 +170,7 @@ func (m *making) remove(was Info, check func() error) error {
 		if err := unix.Unlinkat(dir, m.base, unix.AT_REMOVEDIR); err != nil {
 			return emptied(err)
 		}
-		return m.gone()
+		return m.written()
 	}
 	aside := tempName(m.base)
 	if err := m.ground.move(m.base, aside); err != nil {
@@ -159,11 +192,11 @@ func (m *making) remove(was Info, check func() error) error {
 	if err := m.calls.unlink(dir, aside); err != nil {
 		return m.uncertain(err)
 	}
-	return m.gone()
+	return m.written()
 }
 
-// gone writes out that something was removed.
-func (m *making) gone() error {
+// written writes out what became of a name.
+func (m *making) written() error {
 	if err := m.ground.sync(); err != nil {
 		return m.uncertain(err)
 	}
