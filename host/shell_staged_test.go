@@ -35,7 +35,7 @@ func TestStagedCommands(t *testing.T) {
 	s := stagedShell(t, h, dir)
 	runs := func(command, want string) {
 		t.Helper()
-		if got := told(t, s, command); got != want {
+		if got := told(t, s, command); !strings.Contains(got, want) || strings.Contains(got, "looked through") {
 			t.Errorf("%s: got %q, want %q", command, got, want)
 		}
 	}

@@ -132,9 +132,17 @@ func RemoveAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	root, err := os.OpenRoot(dir) // from where no link leads elsewhere
+	root, err := os.OpenRoot(filepath.Dir(dir)) // from where no link leads elsewhere
 	if err != nil {
 		return err
+	}
+	return errors.Join(RemoveIn(root, filepath.Base(dir)), root.Close())
+}
+
+// RemoveIn is [RemoveAll] of what lies in a directory that is open.
+func RemoveIn(root *os.Root, name string) error {
+	if root.RemoveAll(name) == nil {
+		return nil
 	}
 	open := func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
@@ -142,8 +150,8 @@ func RemoveAll(dir string) error {
 		}
 		return nil // it turns out when it is removed
 	}
-	if err := errors.Join(fs.WalkDir(root.FS(), ".", open), root.Close()); err != nil {
+	if err := fs.WalkDir(root.FS(), filepath.ToSlash(name), open); err != nil {
 		return err
 	}
-	return os.RemoveAll(dir)
+	return root.RemoveAll(name)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/internal/privatedir"
+	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
 // ErrForeign is that of a directory that does not identify itself as a session's: a private
@@ -197,7 +198,7 @@ func empty(dir *os.Root) error {
 		if entry.Name() == markerName {
 			continue
 		}
-		if err := dir.RemoveAll(entry.Name()); err != nil {
+		if err := tempdir.RemoveIn(dir, entry.Name()); err != nil {
 			return err
 		}
 	}
@@ -217,7 +218,7 @@ func Discard(dir *os.Root, part string) error {
 	}
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), temporary) {
-			err = errors.Join(err, dir.RemoveAll(entry.Name()))
+			err = errors.Join(err, tempdir.RemoveIn(dir, entry.Name()))
 		}
 	}
 	aside := temporary + part
@@ -227,5 +228,5 @@ func Discard(dir *os.Root, part string) error {
 	if err := dir.Rename(part, aside); err != nil {
 		return err
 	}
-	return dir.RemoveAll(aside)
+	return tempdir.RemoveIn(dir, aside)
 }

@@ -63,6 +63,9 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 	spit(t, filepath.Join(path, ".tmp-files", "deep", "x"), nil) // by a process that was killed
+	if err := os.Chmod(filepath.Join(path, ".tmp-files", "deep"), 0); err != nil {
+		t.Fatal(err)
+	}
 	discard := func(s *os.Root) error { return sessiondir.Discard(s, "files") }
 	if err := sessiondir.Prune(root, "s", discard); err != nil || exists(t, filepath.Join(path, "files")) || exists(t, filepath.Join(path, ".tmp-files")) {
 		t.Errorf("%v", err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/internal/privatedir"
+	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
 // ErrClosed is returned by a directory that was closed.
@@ -134,7 +135,7 @@ func (d *Dir) removeTemporary() {
 	for _, dir := range dirs {
 		path := filepath.Join(d.path, dir.Name())
 		if strings.HasPrefix(dir.Name(), temporary) {
-			_ = os.RemoveAll(path)
+			_ = tempdir.RemoveAll(path)
 		}
 		if !dir.IsDir() {
 			continue

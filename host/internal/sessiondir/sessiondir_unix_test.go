@@ -482,15 +482,14 @@ func TestSweepFails(t *testing.T) {
 	dir := parent(t)
 	path := aged(t, dir, "s", time.Hour)
 	testenv.BoundByPermissions(t)
-	files := filepath.Join(path, "files")
-	if err := os.Chmod(files, 0o500); err != nil {
+	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
 	log, told := logged()
 	if n, err := sweep(dir, 0, log); n != 0 || err != nil || !strings.Contains(told.String(), path) {
 		t.Errorf("%d, %v, %s", n, err, told)
 	}
-	if err := os.Chmod(files, 0o700); err != nil {
+	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := sweep(dir, 0, log); n != 1 || err != nil || exists(t, path) {

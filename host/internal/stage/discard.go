@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/toolquay/toolquay/host/internal/changes"
+	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
 // List returns what is staged of a selection, by path. New directories that something is
@@ -91,7 +92,7 @@ func (s *Store) forget(sel Selection) error {
 	}
 	defer func() { _ = root.Close() }() // nothing was written through it
 	for _, path := range sel.Paths {
-		err = errors.Join(err, root.RemoveAll(within(path)))
+		err = errors.Join(err, tempdir.RemoveIn(root, within(path)))
 		s.prune(root, filepath.Dir(path))
 	}
 	return err

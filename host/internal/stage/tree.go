@@ -12,6 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/changes"
+	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
 // The directories of a stage.
@@ -260,7 +261,7 @@ const permission = 0o777
 func (s *Store) sweep() error {
 	var errs []error
 	for _, name := range []string{upperDir, workDir, newDir} {
-		errs = append(errs, removeAll(filepath.Join(s.dir, name)))
+		errs = append(errs, tempdir.RemoveAll(filepath.Join(s.dir, name)))
 	}
 	former, err := filepath.Glob(filepath.Join(s.dir, "*"+contentEnd))
 	errs = append(errs, err)
@@ -270,27 +271,6 @@ func (s *Store) sweep() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// removeAll removes a directory of ours, also where a command took away the right to list
-// what is in it.
-func removeAll(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	open := func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.IsDir() {
-			_ = root.Chmod(path, 0o700) // the removal tells what is wrong
-		}
-		return nil
-	}
-	_ = fs.WalkDir(root.FS(), ".", open)
-	return os.RemoveAll(dir)
 }
 
 // drop takes out of the tree what was applied: what cannot be is as it is on the disk, and

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/host/internal/shell/calls"
+	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
 // overlays are mounted over directories, in a namespace of mounts of which the commands of a
@@ -385,7 +386,7 @@ func (s *Sandbox) TryOverlay(ctx context.Context, dir string) (err error) {
 	if dir, err = os.MkdirTemp(dir, ".overlay-*"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, tempdir.RemoveAll(dir)) }()
 	l := Layer{Root: filepath.Join(dir, "lower"), Upper: filepath.Join(dir, "upper"), Work: filepath.Join(dir, "work")}
 	for _, path := range []string{l.Root, l.Upper, l.Work} {
 		if err := os.Mkdir(path, 0o700); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+	"github.com/toolquay/toolquay/internal/tempdir"
 	"github.com/toolquay/toolquay/internal/test/escapes"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
@@ -34,6 +35,9 @@ type overlaid struct {
 // layersIn are layers for directories, whose stores lie in another directory.
 func layersIn(t *testing.T, dir string, roots ...string) []sandbox.Layer {
 	t.Helper()
+	t.Cleanup(func() { // t.TempDir's does not open what overlayfs closed
+		must(t, errors.Join(tempdir.RemoveAll(filepath.Join(dir, "upper")), tempdir.RemoveAll(filepath.Join(dir, "work"))))
+	})
 	var layers []sandbox.Layer
 	for i, root := range roots {
 		l := sandbox.Layer{Root: root, Upper: filepath.Join(dir, "upper", fmt.Sprint(i)), Work: filepath.Join(dir, "work", fmt.Sprint(i))}
