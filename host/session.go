@@ -86,7 +86,7 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	if shell := h.options.Shell; shell != nil {
-		setup.Unasked = shell.Sandbox.Unasked
+		setup.Unasked, setup.Contained = shell.Sandbox.Unasked, shell.Sandbox.Contained
 	}
 	if err := checkCaller(&o.Caller); err != nil {
 		return nil, err

@@ -76,6 +76,10 @@ type SandboxOptions struct {
 	// Linux, with Network not [NetworkAll] and without UnixSockets. Empty is
 	// [permissions.UnaskedEdits].
 	Unasked permissions.Unasked
+	// Contained says whether commands that the mode asks about are tried first, where nothing that
+	// they change lasts: on Linux, as Unasked, and where overlays can be mounted. Empty is
+	// [permissions.ContainedOff].
+	Contained permissions.Contained
 	// UnixSockets lets confined commands make Unix sockets.
 	UnixSockets bool
 	// State is a directory for what must be tidied up after a crash, the same for all hosts of

@@ -28,6 +28,8 @@ const (
 	LayerCritical Layer = "critical"
 	// LayerJudge is a judge's answer.
 	LayerJudge Layer = "judge"
+	// LayerContained is a trial that changed nothing: see [Policy.Tries].
+	LayerContained Layer = "contained"
 	// LayerApproval is a person's yes.
 	LayerApproval Layer = "approval"
 	// LayerMode is the mode's own answer.

@@ -28,6 +28,7 @@ type modes struct {
 	mode      Mode
 	forbidden []Mode
 	unasked   Unasked
+	contained Contained
 	// silent says that what would ask is denied, in any mode.
 	silent bool
 }
@@ -40,7 +41,7 @@ func Compile(s Setup) (*Policy, []Warning, error) {
 		return nil, nil, err
 	}
 	p := &Policy{
-		modes:   modes{mode: s.Mode, forbidden: slices.Clone(s.Forbidden), unasked: s.Unasked},
+		modes:   modes{mode: s.Mode, forbidden: slices.Clone(s.Forbidden), unasked: s.Unasked, contained: s.Contained},
 		folders: newFolders(&s), reading: newReading(&s), guards: newGuards(&s),
 	}
 	warnings, err := p.take(s.Rules)
@@ -86,6 +87,9 @@ func (p *modes) checkMode() error {
 	}
 	if !slices.Contains([]Unasked{"", UnaskedEdits, UnaskedAlways, UnaskedNever}, p.unasked) {
 		return fmt.Errorf("unknown value %q for when confined commands run unasked; there are %s, %s and %s", p.unasked, UnaskedEdits, UnaskedAlways, UnaskedNever)
+	}
+	if err := p.checkContained(); err != nil {
+		return err
 	}
 	if slices.Contains(p.forbidden, p.mode) {
 		return fmt.Errorf("the mode %s is forbidden by policy", p.mode)

@@ -38,6 +38,8 @@ func shellOf(dirs Dirs, l *settings.Loaded, environ []string) (*host.Shell, erro
 			Writable: b.Writable.Value,
 			Caches:   dirs.layers(),
 			Unasked:  permissions.Unasked(b.Unasked.Value),
+
+			Contained: permissions.Contained(b.Contained.Value),
 		},
 		SettingsFile: dirs.Settings(),
 

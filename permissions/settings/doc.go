@@ -45,7 +45,7 @@
 //	[shell]     default_timeout, max_timeout, budget*, at_limit, environment*,
 //	            max_background, max_output, bash*, powershell*
 //	[sandbox]   mode, network, hosts*, writable*, outside*, unasked,
-//	            max_processes, max_memory, max_open_files
+//	            contained, max_processes, max_memory, max_open_files
 //
 // [Network] and [Credentials] are how this process connects and where it keeps tokens;
 // projects may not have them. [Server] is an MCP server of somebody else. Of each name the

@@ -118,6 +118,7 @@ type format struct {
 		Writable     []string `toml:"writable"`
 		Outside      []string `toml:"outside"`
 		Unasked      string   `toml:"unasked"`
+		Contained    string   `toml:"contained"`
 		MaxProcesses int      `toml:"max_processes"`
 		MaxMemory    abi.Size `toml:"max_memory"`
 		MaxOpenFiles int      `toml:"max_open_files"`

@@ -68,6 +68,7 @@ func (l *Loaded) madeOfCommands() []Made {
 	addTo(&out, "sandbox.writable", sandbox.Writable)
 	addTo(&out, "sandbox.outside", sandbox.Outside)
 	addTo(&out, "sandbox.unasked", sandbox.Unasked)
+	addTo(&out, "sandbox.contained", sandbox.Contained)
 	addTo(&out, "sandbox.max_processes", sandbox.MaxProcesses)
 	addTo(&out, "sandbox.max_memory", sandbox.MaxMemory)
 	addTo(&out, "sandbox.max_open_files", sandbox.MaxOpenFiles)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/toolquay/toolquay/permissions"
 )
 
 func resultsOf(p *parser) Results {
@@ -192,6 +194,7 @@ func sandboxOf(p *parser) Sandbox {
 	p.oneOf("sandbox.mode", in.Mode, SandboxOff, SandboxWhenAvailable, SandboxRequired)
 	p.oneOf("sandbox.network", in.Network, NetworkOff, NetworkHosts, NetworkAll)
 	p.oneOf("sandbox.unasked", in.Unasked, unaskedValues...)
+	p.oneOf("sandbox.contained", in.Contained, permissions.ContainedValues()...)
 	for i, host := range in.Hosts {
 		p.host(fmt.Sprintf("sandbox.hosts[%d]", i), host)
 	}
@@ -209,6 +212,7 @@ func sandboxOf(p *parser) Sandbox {
 		Writable:     keyOf(p, "sandbox.writable", in.Writable),
 		Outside:      keyOf(p, "sandbox.outside", in.Outside),
 		Unasked:      keyOf(p, "sandbox.unasked", in.Unasked),
+		Contained:    keyOf(p, "sandbox.contained", in.Contained),
 		MaxProcesses: p.between("sandbox.max_processes", in.MaxProcesses, minProcesses, maxBound),
 		MaxMemory:    p.size("sandbox.max_memory", in.MaxMemory, minMemory, maxMemory),
 		MaxOpenFiles: p.between("sandbox.max_open_files", in.MaxOpenFiles, minOpenFiles, maxOpenMax),

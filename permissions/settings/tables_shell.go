@@ -101,6 +101,9 @@ type Sandbox struct {
 	// Unasked says in which modes commands that are wholly confined need no permission: one
 	// of the values of [permissions.Unasked].
 	Unasked Key[string]
+	// Contained says what becomes of commands that the mode asks about, before a person is
+	// asked: one of the values of [permissions.Contained].
+	Contained Key[string]
 	// These bound a command with all that it starts; MaxOpenFiles each process.
 	MaxProcesses Key[int]
 	MaxMemory    Key[abi.Size]
@@ -125,7 +128,7 @@ func (s *Shell) fill(f *Shell) {
 // fill takes all but the writable directories, which are looked up first.
 func (s *Sandbox) fill(f *Sandbox) {
 	s.Mode, s.Network, s.Hosts = s.Mode.Or(f.Mode), s.Network.Or(f.Network), s.Hosts.Or(f.Hosts)
-	s.Unasked = s.Unasked.Or(f.Unasked)
+	s.Unasked, s.Contained = s.Unasked.Or(f.Unasked), s.Contained.Or(f.Contained)
 	s.MaxProcesses, s.MaxMemory = s.MaxProcesses.Or(f.MaxProcesses), s.MaxMemory.Or(f.MaxMemory)
 	s.MaxOpenFiles = s.MaxOpenFiles.Or(f.MaxOpenFiles)
 	all := slices.Concat(s.Outside.Value, f.Outside.Value)
@@ -146,6 +149,7 @@ func tightenShell(l *loader, f *File) {
 		byPlace(SandboxRequired, SandboxWhenAvailable, SandboxOff))
 	tighten(l, "sandbox.network", &sandbox.Network, f.Sandbox.Network, DefaultNetwork, byPlace(NetworkOff, NetworkHosts, NetworkAll))
 	tighten(l, "sandbox.unasked", &sandbox.Unasked, f.Sandbox.Unasked, string(permissions.UnaskedEdits), byPlace(unaskedValues...))
+	tighten(l, "sandbox.contained", &sandbox.Contained, f.Sandbox.Contained, string(permissions.ContainedOff), byPlace(permissions.ContainedValues()...))
 	tighten(l, "sandbox.max_processes", &sandbox.MaxProcesses, f.Sandbox.MaxProcesses, DefaultMaxProcesses, cmp.Compare)
 	tighten(l, "sandbox.max_memory", &sandbox.MaxMemory, f.Sandbox.MaxMemory, DefaultMaxMemory, cmp.Compare)
 	tighten(l, "sandbox.max_open_files", &sandbox.MaxOpenFiles, f.Sandbox.MaxOpenFiles, DefaultMaxOpenFiles, cmp.Compare)

@@ -31,6 +31,7 @@ func TestShellFaults(t *testing.T) {
 		"mode by truth":   {"[sandbox]\nmode = true\n", "f: line 2: sandbox.mode: found the boolean true, expected a string"},
 		"network":         {"[sandbox]\nnetwork = 'some'\n", `f: line 2: sandbox.network: "some" is not known; write one of off, hosts, all`},
 		"unasked":         {"[sandbox]\nunasked = 'auto'\n", `f: line 2: sandbox.unasked: "auto" is not known; write one of never, edits, always`},
+		"contained":       {"[sandbox]\ncontained = 'auto'\n", `f: line 2: sandbox.contained: "auto" is not known; write one of off, ask, run`},
 		"URL":             {"[sandbox]\nhosts = ['a.example', 'https://b.example']\n", `f: line 2: sandbox.hosts[1]: "https://b.example" is no host such as example.com`},
 		"port":            {"[sandbox]\nhosts = ['b.example:443']\n", "f: line 2: sandbox.hosts[0]: \"b.example:443\" is no host"},
 		"all hosts":       {"[sandbox]\nhosts = ['*']\n", `f: line 2: sandbox.hosts[0]: "*" is no host`},
@@ -170,7 +171,7 @@ func TestShellMade(t *testing.T) {
 		"sandbox.mode = required", "sandbox.network = hosts", "sandbox.hosts = [proxy.golang.org *.example.com 192.0.2.1]",
 		"sandbox.writable = [" + p.path("home/.cache/build") + " /var/build]",
 		"sandbox.outside = [docker:* git push:*]",
-		"sandbox.unasked = always",
+		"sandbox.unasked = always", "sandbox.contained = run",
 		"sandbox.max_processes = 200", "sandbox.max_memory = 4GiB", "sandbox.max_open_files = 1024",
 	}
 	if !slices.Equal(got, want) {
@@ -220,5 +221,30 @@ func TestAddOutside(t *testing.T) {
 	p := newPlace(t)
 	if _, err := settings.AddOutside(p.project(projectFile), "docker:*"); err == nil {
 		t.Error("a project's file took it")
+	}
+}
+
+// TestContainedIsForbidden has a policy and a project switch off what the user switched on, and no
+// project switch it on.
+func TestContainedIsForbidden(t *testing.T) {
+	t.Parallel()
+	const run, off = "[sandbox]\ncontained = 'run'\n", "[sandbox]\ncontained = 'off'\n"
+	for name, tt := range map[string]struct{ policy, user, project, want string }{
+		"the user's":       {"", run, "", "run"},
+		"forbidden":        {off, run, "", "off"},
+		"fixed":            {run, off, "", "run"},
+		"project tightens": {"", run, off, "off"},
+		"project loosens":  {"", "", run, ""},
+		"past the policy":  {off, "", run, "off"},
+	} {
+		p := newPlace(t)
+		for file, text := range map[string]string{systemFile: tt.policy, userFile: tt.user, projectFile: tt.project} {
+			if text != "" {
+				p.write(t, file, text)
+			}
+		}
+		if got := p.load(t).Sandbox.Contained.Value; got != tt.want {
+			t.Errorf("%s: it is %q, want %q", name, got, tt.want)
+		}
 	}
 }
