@@ -67,7 +67,7 @@ type applying struct {
 
 func (a *applying) run(ctx context.Context) error {
 	s := a.store
-	if err := s.index.refresh(); err != nil {
+	if err := s.renew(); err != nil {
 		return err
 	}
 	w, err := s.walk(ctx, a.sel)

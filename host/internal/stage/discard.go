@@ -16,7 +16,7 @@ import (
 func (s *Store) List(sel Selection) ([]Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.index.refresh(); err != nil {
+	if err := s.refresh(context.Background()); err != nil {
 		return nil, err
 	}
 	list, err := s.entries(context.Background(), sel)
@@ -40,13 +40,13 @@ func (s *Store) Discard(ctx context.Context, sel Selection) ([]Entry, error) {
 }
 
 func (s *Store) discard(ctx context.Context, sel Selection) ([]Entry, error) {
-	err := s.index.refresh()
+	err := s.renew()
 	all := len(sel.Paths) == 0
 	if err != nil {
-		if !all || !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormer) {
-			return nil, err
+		if all { // what cannot be read can be discarded
+			err = s.clear()
 		}
-		return nil, s.clear()
+		return nil, err
 	}
 	list, err := s.entries(ctx, sel)
 	if err != nil {

@@ -18,7 +18,8 @@ func FuzzLog(f *testing.F) {
 		{Kind: kindApplying, Path: "/a", Base: &Content{Kind: changes.Dir}},
 		{Kind: kindForget, Path: "/a"},
 		{Kind: kindLayer, Path: "/"},
-		{Kind: kindFormer, Path: "/b"},
+		{Kind: kindFormer, Path: "/b", Name: newName(), Content: &Content{Hash: string(bytes.Repeat([]byte("ab"), 32)), Size: 3}},
+		{Kind: kindFormerApplied, Path: "/b"},
 	} {
 		text, err := l.encode()
 		if err != nil {

@@ -11,13 +11,8 @@ import (
 
 const lockName = "lock"
 
-var (
-	// ErrDamaged is that what is staged is not known, since the stage's log is damaged.
-	ErrDamaged = errors.New("the log of what is staged is damaged")
-	// ErrFormer is that an earlier version staged something, and was neither asked to apply
-	// nor to discard it.
-	ErrFormer = errors.New("an earlier version of Toolquay staged this")
-)
+// ErrDamaged is that what is staged is not known, since the stage's log is damaged.
+var ErrDamaged = errors.New("the log of what is staged is damaged")
 
 // note is what is known of a path beside what lies in the tree.
 type note struct {
@@ -56,14 +51,14 @@ type known struct {
 	// lines is how many were read, and damaged the number of the first that is not
 	// what was written; 0 is none.
 	lines, damaged int
-	// former are the paths that earlier versions staged something for.
-	former map[string]bool
+	// former are the lines of what earlier versions staged, by path.
+	former map[string][]line
 	// generation counts how often something was applied or discarded.
 	generation int
 }
 
 func nothingKnown() known {
-	return known{notes: make(map[string]*note), former: make(map[string]bool)}
+	return known{notes: make(map[string]*note), former: make(map[string][]line)}
 }
 
 func newIndex(dir string) *index {
@@ -91,8 +86,6 @@ func (x *index) fault() error {
 		return fmt.Errorf("reading what is staged: %w: it is gone", ErrDamaged)
 	case x.damaged != 0:
 		return fmt.Errorf("%w: line %d of it; toolquay stage discard --all begins anew", ErrDamaged, x.damaged)
-	case len(x.former) > 0:
-		return fmt.Errorf("%w, and this one does not read it: apply it with that version (toolquay stage apply), or discard it (toolquay stage discard --all)", ErrFormer)
 	}
 	return nil
 }
@@ -126,10 +119,8 @@ func (x *index) read(text []byte) {
 		} else {
 			x.notes[path] = &note{base: l.Base, stamp: l.Stamp, applying: []string{l.Content.Key()}, time: l.Time}
 		}
-	case kindFormer:
-		x.former[path] = true
-	case kindFormerApplied, kindFormerDiscarded:
-		delete(x.former, path)
+	case kindFormer, kindFormerApplied, kindFormerDiscarded:
+		x.formerly(path, &l)
 	case kindBase, kindStage:
 		x.note(path, &l)
 	}

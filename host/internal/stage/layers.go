@@ -39,7 +39,7 @@ func (s *Store) Layers(roots []string) ([]Layer, error) {
 	defer s.mu.Unlock()
 	var out []Layer
 	err := s.locked(context.Background(), func() error {
-		if err := s.index.refresh(); err != nil {
+		if err := s.renew(); err != nil {
 			return err
 		}
 		for _, root := range roots {

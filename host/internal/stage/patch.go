@@ -64,7 +64,7 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o changes
 func (s *Store) changed(ctx context.Context, sel Selection) ([]Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.index.refresh(); err != nil {
+	if err := s.refresh(ctx); err != nil {
 		return nil, err
 	}
 	list, err := s.entries(ctx, sel)

@@ -20,7 +20,12 @@ import (
 func (s *Store) Put(ctx context.Context, w capability.StagedWrite) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.locked(ctx, func() error { return s.put(&w) })
+	err := s.locked(ctx, func() error {
+		if err := s.renew(); err != nil {
+			return err
+		}
+		return s.put(&w)
+	})
 	if err == nil {
 		return nil
 	}
@@ -36,9 +41,6 @@ func (s *Store) Put(ctx context.Context, w capability.StagedWrite) error {
 // put stages a write. What is noted of it is noted before: a process that is killed in
 // between leaves a note of what nobody staged, which the next write begins anew.
 func (s *Store) put(w *capability.StagedWrite) error {
-	if err := s.index.refresh(); err != nil {
-		return err
-	}
 	if !isPath(w.Path) {
 		return fmt.Errorf("the path %q is no absolute one", w.Path)
 	}

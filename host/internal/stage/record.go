@@ -65,6 +65,8 @@ type line struct {
 	Began   time.Time `json:"began,omitzero"`
 	Call    string    `json:"call,omitempty"`
 	Tool    string    `json:"tool,omitempty"`
+	// Name is that of a file with content, in lines of earlier versions.
+	Name string `json:"name,omitempty"`
 }
 
 // maxLine bounds a line, in bytes: a path of 4 KiB of which each byte may take six, where a
@@ -95,7 +97,9 @@ func (l *line) valid() bool {
 		return true
 	case kindStage:
 		return isPath(string(l.Path)) && l.Content.Valid()
-	case kindBase, kindApplying, kindForget, kindLayer, kindFormer, kindFormerApplied, kindFormerDiscarded:
+	case kindFormer:
+		return l.formerLine()
+	case kindBase, kindApplying, kindForget, kindLayer, kindFormerApplied, kindFormerDiscarded:
 		return isPath(string(l.Path))
 	}
 	return false

@@ -21,7 +21,7 @@ import (
 func (s *Store) Scan(ctx context.Context, began time.Time, call capability.Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.index.refresh(); err != nil {
+	if err := s.refresh(ctx); err != nil {
 		return err
 	}
 	missing, err := s.unnoted(ctx)

@@ -108,7 +108,7 @@ func (s *Store) locked(ctx context.Context, do func() error) error {
 func (s *Store) seen(look func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.index.refresh()
+	err := s.refresh(context.Background())
 	if err == nil {
 		err = look()
 	}

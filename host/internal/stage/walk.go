@@ -266,9 +266,9 @@ func (w *walk) below(dir, whole string, kept map[string]bool) error {
 		}
 		e := Entry{Path: path, whole: whole}
 		if e.note = w.store.index.notes[path]; e.note == nil {
-			e.note = &note{}
+			e.note = &note{began: w.store.index.last} // unless it is known when the command began
 			if top != nil {
-				e.note = &note{began: top.began, by: top.by, calls: top.calls, time: top.time}
+				e.note = &note{began: cmp.Or(top.began, w.store.index.last), by: top.by, calls: top.calls, time: top.time}
 			}
 			l, err := w.store.base(path, e.note.began)
 			if err != nil {

@@ -132,8 +132,8 @@ func loaded(h *home) {
 
 func stage(h *home) {
 	h.says(args("stage list --json"),
-		`{"path":"`+recorded+`/project/long.txt","content":{"hash":"0ee09a9c2429eac95c0ec6b61314bdab07e9355d2e968aa1eef3be4953e78770","size":395}`,
-		`{"path":"`+recorded+`/project/staged.txt","content":{"hash":"9ac007af3de930baf647288da0c843b26a5f046a3fe1351f1bb039b242d22cdf","size":7}`)
+		`{"path":"`+recorded+`/project/long.txt","content":{"hash":"0ee09a9c2429eac95c0ec6b61314bdab07e9355d2e968aa1eef3be4953e78770","size":395,`,
+		`{"path":"`+recorded+`/project/staged.txt","content":{"hash":"9ac007af3de930baf647288da0c843b26a5f046a3fe1351f1bb039b242d22cdf","size":7,`)
 	h.says(args("stage diff"), "-line 25\n+line 5 by 5\n", "+staged\n")
 	h.says(args("stage apply"), "wrote long.txt", "made staged.txt")
 	h.holds("staged.txt", "staged\n")
