@@ -30,6 +30,9 @@ type step struct {
 	// the sandbox.
 	Run    string `toml:"run"`
 	Person bool   `toml:"person"`
+	// Here says that the person's step is one in the session's directory, which is another one
+	// where the session is staged.
+	Here bool `toml:"here"`
 	// Background has the command go on.
 	Background bool `toml:"background"`
 	// Tool is another tool than Bash, with its input.

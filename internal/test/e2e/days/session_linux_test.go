@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ network = "hosts"
 
 [shell]
 default_timeout = "5m"
+environment = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"]
 `
 
 // session is a toolquay run --stream that goes on for a day.
@@ -37,6 +39,8 @@ type session struct {
 	lines chan line
 	errs  bytes.Buffer
 	calls int
+	// end has the command end, and waits for it.
+	end func()
 }
 
 // line is what is read of a line of the stream.
@@ -53,11 +57,11 @@ type line struct {
 }
 
 // openSession starts the command in a side's directory.
-func openSession(t *testing.T, s *side) *session {
+func openSession(t *testing.T, s *side, flags ...string) *session {
 	t.Helper()
 	s.put(t, s.home, map[string]string{".config/toolquay/settings.toml": fmt.Sprintf(settings, registryHost)})
 	s.compiled(t)
-	c := exec.CommandContext(t.Context(), testenv.GoProgram(t, filepath.Join("..", "..", "..", "..", "cmd", "host")), "run", "--stream", "-")
+	c := exec.CommandContext(t.Context(), program(t), append([]string{"run", "--stream", "-"}, flags...)...)
 	c.Dir, c.Env, c.WaitDelay = s.dir, s.env, testenv.Patience
 	got := &session{lines: make(chan line)}
 	c.Stderr = &got.errs
@@ -74,14 +78,21 @@ func openSession(t *testing.T, s *side) *session {
 	}
 	got.in = in
 	go got.read(out)
-	t.Cleanup(func() {
+	got.end = sync.OnceFunc(func() {
 		_ = in.Close() // the command may be gone
 		for range got.lines {
 			// what is still said concerns nobody
 		}
 		_ = c.Wait() // how it ends tells how calls ended
 	})
+	t.Cleanup(got.end)
 	return got
+}
+
+// program is the command.
+func program(t *testing.T) string {
+	t.Helper()
+	return testenv.GoProgram(t, filepath.Join("..", "..", "..", "..", "cmd", "host"))
 }
 
 func (s *session) read(out io.Reader) {

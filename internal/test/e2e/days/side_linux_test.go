@@ -31,10 +31,15 @@ type side struct {
 // newSide makes one.
 func newSide(t *testing.T, r *registry, d day, name string) *side {
 	t.Helper()
-	top := t.TempDir()
+	return sideIn(t, r, d, name, t.TempDir(), freePort(t))
+}
+
+// sideIn makes one in an empty directory.
+func sideIn(t *testing.T, r *registry, d day, name, top, port string, environment ...string) *side {
+	t.Helper()
 	s := &side{
 		home: filepath.Join(top, "home"), dir: filepath.Join(top, "home", "src"), temp: filepath.Join(top, "temp"),
-		bare: filepath.Join(r.repositories, name+".git"), port: freePort(t),
+		bare: filepath.Join(r.repositories, name+".git"), port: port,
 		url: "http://" + net.JoinHostPort(registryHost, r.port),
 	}
 	s.outside = []string{"TMPDIR=" + s.temp, "http_proxy=http://127.0.0.1:" + r.port, "no_proxy=localhost,127.0.0.1"}
@@ -43,6 +48,7 @@ func newSide(t *testing.T, r *registry, d day, name string) *side {
 		"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "USER=dev", "LOGNAME=dev", "SHELL=/bin/bash",
 		"GIT_TERMINAL_PROMPT=0", "PAGER=cat", "GIT_PAGER=cat", "GIT_EDITOR=true", "EDITOR=false", "TERM=dumb",
 	}
+	s.env = append(s.env, environment...)
 	for _, dir := range []string{s.dir, s.temp, filepath.Join(s.home, ".cache")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
