@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -22,7 +23,11 @@ const maxListed = 64 << 20
 var errTooLong = errors.New("git takes too long, or prints too much")
 
 // repository is a git repository, by git's own directory of it.
-type repository struct{ dir string }
+type repository struct {
+	dir string
+	// staged says that the directory is what is staged, which only this process finds there.
+	staged bool
+}
 
 // run runs the system's git in the repository and returns its output. Git starts no programs
 // that the repository names.
@@ -33,9 +38,18 @@ func (r *repository) run(ctx context.Context, input []byte, args ...string) ([]b
 	}
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	top := filepath.Dir(r.dir) // any directory will do
-	cmd := exec.CommandContext(running, program, slices.Concat([]string{"--git-dir=" + r.dir, "--work-tree=" + top, "--no-pager"}, args)...)
-	cmd.Dir, cmd.Stdin, cmd.WaitDelay = top, bytes.NewReader(input), time.Second
+	dir, top := r.dir, filepath.Dir(r.dir) // any top will do
+	var staged []*os.File
+	if r.staged {
+		f, err := os.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		dir, top, staged = "/proc/self/fd/3", "/", []*os.File{f}
+	}
+	cmd := exec.CommandContext(running, program, slices.Concat([]string{"--git-dir=" + dir, "--work-tree=" + top, "--no-pager"}, args)...)
+	cmd.ExtraFiles, cmd.Dir, cmd.Stdin, cmd.WaitDelay = staged, top, bytes.NewReader(input), time.Second
 	cmd.Env = environment()
 	out, err := cmd.StdoutPipe()
 	if err != nil {

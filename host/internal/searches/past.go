@@ -67,14 +67,15 @@ type listing struct {
 // Clear reports whether the index and the history of the repository that an access is to
 // hold no path in its tree that rules withhold, and whether the objects that the access
 // names are commits of that history. Whole adds to the history all commits that the repository
-// holds, whether or not anything leads to them.
-func (p *Past) Clear(ctx context.Context, policy *permissions.Policy, a permissions.Access, whole bool) bool {
-	t := p.tree(a.Former)
+// holds, whether or not anything leads to them. At is a path by which this process finds what
+// commands find at another one.
+func (p *Past) Clear(ctx context.Context, policy *permissions.Policy, a permissions.Access, whole bool, at func(path string) string) bool {
+	t := p.tree(at(a.Former))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.longest, longestListing))
 	defer cancel()
-	if !t.list(ctx, policy, a.Former) || whole && !t.listRest(ctx) {
+	if !t.list(ctx, policy, a.Former, at) || whole && !t.listRest(ctx) {
 		return false
 	}
 	in := func(name string) bool { return paths.Below(name, a.Target) || paths.Below(name, a.Real) }
@@ -99,13 +100,13 @@ func (p *Past) tree(top string) *workTree {
 }
 
 // list brings the lists up to date, and reports whether they are complete.
-func (t *workTree) list(ctx context.Context, policy *permissions.Policy, top string) bool {
-	dir := gitDirOf(top)
+func (t *workTree) list(ctx context.Context, policy *permissions.Policy, top string, at func(path string) string) bool {
+	dir, staged := gitDirOf(top, at)
 	if dir == "" || time.Now().Before(t.retry) {
 		return false
 	}
 	if dir != t.git.dir {
-		t.git.dir, t.history, t.index = dir, listing{}, listing{}
+		t.git, t.history, t.index = repository{dir, staged}, listing{}, listing{}
 	}
 	references, index := stateOfFiles(referenceFiles(dir)), stateOfFiles([]string{filepath.Join(dir, "index")})
 	changed := policy != t.policy
@@ -197,28 +198,35 @@ func (t *workTree) restOf(ctx context.Context) (paths []string, unled map[string
 	return paths, unled, nil
 }
 
-// gitDirOf returns git's own directory of a work tree. It returns "" where references or
-// objects come from elsewhere, too.
-func gitDirOf(top string) string {
-	dir := filepath.Join(top, ".git")
-	if content, err := paths.Beginning(dir); err == nil {
+// gitDirOf returns git's own directory of a work tree, by a path of this process, and whether
+// that is of what is staged. It returns "" where references or objects come from elsewhere, too.
+func gitDirOf(top string, at func(path string) string) (dir string, staged bool) {
+	named := filepath.Join(top, ".git")
+	if content, err := paths.Beginning(at(named)); err == nil {
 		to, ok := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir:")
-		if dir = strings.TrimSpace(to); !ok {
-			return ""
+		if named = strings.TrimSpace(to); !ok {
+			return "", false
 		}
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(top, dir)
+		if !filepath.IsAbs(named) {
+			named = filepath.Join(top, named)
 		}
+	}
+	dir = at(filepath.Clean(named))
+	stat := os.Stat
+	if staged = dir != filepath.Clean(named); staged {
+		stat = os.Lstat // a link would lead out of what is staged
 	}
 	for _, name := range []string{"commondir", "info/grafts", "objects/info/alternates"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return ""
+			return "", false
 		}
 	}
-	if info, err := os.Stat(filepath.Join(dir, "objects")); err != nil || !info.IsDir() {
-		return ""
+	for _, name := range []string{"", "objects"} {
+		if info, err := stat(filepath.Join(dir, name)); err != nil || !info.IsDir() {
+			return "", false
+		}
 	}
-	return dir
+	return dir, staged
 }
 
 // referenceFiles lists the files and directories that show whether references changed. It

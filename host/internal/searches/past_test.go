@@ -3,10 +3,12 @@ package searches
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +16,9 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 	"github.com/toolquay/toolquay/permissions"
 )
+
+// there is where files lie that are not staged.
+func there(path string) string { return path }
 
 // TestPastIsKept has git list a history once for each state of its references, and not at
 // all for a while where that did not end in time.
@@ -44,7 +49,7 @@ func TestPastIsKept(t *testing.T) {
 	}
 	f := Past{longest: testenv.Patience}
 	isClear := func(ctx context.Context) bool {
-		return f.Clear(ctx, policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, false)
+		return f.Clear(ctx, policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, false, there)
 	}
 	listed := func() bool { // and not known from before
 		known := f.tree(top).commits["mark"]
@@ -62,7 +67,7 @@ func TestPastIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	wholly := func() bool {
-		return f.Clear(t.Context(), policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, true)
+		return f.Clear(t.Context(), policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, true, there)
 	}
 	if !wholly() {
 		t.Error("what nothing leads to is not clear, where there is nothing")
@@ -116,5 +121,55 @@ func TestReferenceFiles(t *testing.T) {
 	}
 	if files := referenceFiles(dir); files != nil {
 		t.Errorf("a directory elsewhere may hold more than %q", files)
+	}
+}
+
+// TestPastOfStaged asks git about the repository that is staged, and not about the one on the
+// disk.
+func TestPastOfStaged(t *testing.T) {
+	t.Parallel()
+	testenv.Permitted(t, testenv.Linux) // commands are staged nowhere else
+	testenv.NeedTool(t, "git")
+	top, staged := t.TempDir(), t.TempDir()
+	policy, _, err := permissions.Compile(permissions.Setup{
+		Layout: permissions.Layout{Cwd: permissions.Dir{Path: top}},
+		Rules:  []permissions.RuleSet{{Source: permissions.SourceUser, Deny: permissions.RuleTexts("Read(.env)")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.Open(staged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	at := func(path string) string {
+		if rest, ok := strings.CutPrefix(path, top); ok {
+			return fmt.Sprintf("/proc/self/fd/%d/.%s", held.Fd(), rest)
+		}
+		return path
+	}
+	f := Past{longest: testenv.Patience}
+	isClear := func() bool {
+		return f.Clear(t.Context(), policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, true, at)
+	}
+	for _, step := range []struct {
+		commands string
+		clear    bool
+	}{
+		{"git init -q " + top, false}, // which is not staged
+		{"git init -q && git commit -q --allow-empty -m first", true},
+		{"git -C " + top + " commit -q --allow-empty -m other && touch .env && git add -f .env", false},
+		{"git rm -qf .env", true},
+		{"mv .git/objects ../ && ln -s " + staged + "/../objects .git/objects", false},
+	} {
+		cmd := exec.CommandContext(t.Context(), "bash", "-c", step.commands)
+		cmd.Dir, cmd.Env = staged, append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if got := isClear(); got != step.clear {
+			t.Errorf("%s: it is clear: %v", step.commands, got)
+		}
 	}
 }

@@ -116,7 +116,7 @@ func (m *policyMaker) copyable(path string, p *capability.SandboxPolicy) bool {
 		protected = strings.TrimSuffix(protected, "/")
 		return protected != path && paths.Below(path, protected)
 	}
-	_, err := paths.Beginning(filepath.Join(filepath.Dir(path), "HEAD"))
+	_, err := paths.Beginning(m.files.At(filepath.Join(filepath.Dir(path), "HEAD")))
 	return err == nil && slices.ContainsFunc(m.tops, top) && m.files.Locate(path).Path == path &&
 		!slices.ContainsFunc(p.Protected, around) && !m.rules.Forbids(path) && !m.rules.Hides(path)
 }
