@@ -3,6 +3,7 @@ package capability
 import (
 	"context"
 	"io"
+	"os"
 	"time"
 )
 
@@ -102,6 +103,9 @@ type History interface {
 
 // CommandWatch is told what a command is about to change, and keeps that. It is safe for concurrent use.
 type CommandWatch interface {
+	// Begin is called before anything else where the command tells itself what it changes. Look opens what lies
+	// at a path, as the command finds it, to be looked at and not to be read, while the command waits.
+	Begin(look func(path string) (*os.File, error))
 	// Touch is told that something may be made, changed or removed at a path; fresh that it is made only
 	// where nothing lies.
 	Touch(path string, fresh bool)

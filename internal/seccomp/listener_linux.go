@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -36,7 +37,7 @@ type Call struct {
 
 // Listener hears the calls of a filter that has [Notify], and lets them go on. Calls are held up as long
 // as it is open and does not answer; when it is closed they fail with ENOSYS. It is for one goroutine, but
-// Close may be called by others.
+// Close and Waits may be called by others.
 type Listener struct {
 	fd   int
 	stop int // an eventfd
@@ -44,11 +45,12 @@ type Listener struct {
 	// mu guards stop, which is closed once over is set.
 	mu   sync.Mutex
 	over bool
-	// notice and answer are the kernel's struct seccomp_notif and struct seccomp_notif_resp.
-	notice noticed
-	answer answered
+	// limit is how long a call waits at most, and late are those that did not wait.
+	limit time.Duration
+	late  int
 }
 
+// noticed and answered are the kernel's struct seccomp_notif and struct seccomp_notif_resp.
 type noticed struct {
 	id            uint64
 	thread, flags uint32
@@ -67,8 +69,8 @@ type answered struct {
 // ErrOver is that no process is left that the filter binds, or that the listener was closed.
 var ErrOver = errors.New("nothing is left to listen to")
 
-// Listen takes a listener over, which is closed if that fails.
-func Listen(f *os.File) (*Listener, error) {
+// Listen takes a listener over, which is closed if that fails. Limit is how long a call waits at most.
+func Listen(f *os.File, limit time.Duration) (*Listener, error) {
 	defer f.Close() // a copy is used
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -81,28 +83,69 @@ func Listen(f *os.File) (*Listener, error) {
 	}
 	// Who waits sleeps until the answer: whoever answers may have its processor. Linux before 6.6 says no.
 	_, _, _ = unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
-	return &Listener{fd: fd, stop: stop, done: make(chan struct{})}, nil
+	return &Listener{fd: fd, stop: stop, done: make(chan struct{}), limit: limit}, nil
 }
 
 // Serve calls do for each call, which goes on when that returns, until nothing is left to listen to, and
-// closes the listener. It is to be called once.
-func (l *Listener) Serve(do func(Call)) error {
+// closes the listener. Where do takes longer than the limit, its call and those that come meanwhile go on, and
+// late is told how many they were when it is back. It is to be called once.
+func (l *Listener) Serve(do func(Call), late func(n int)) error {
 	defer close(l.done)
 	defer l.give()
 	for {
-		c, err := l.next()
+		c, err := l.next(nil)
 		if errors.Is(err, ErrOver) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		do(c)
-		if err := l.goOn(c); err != nil {
+		if err := l.attend(c, do); err != nil {
+			return err
+		}
+		if l.late > 0 {
+			late(l.late)
+			l.late = 0
+		}
+	}
+}
+
+// attend lets a call go on when do has returned, or at the limit.
+func (l *Listener) attend(c Call, do func(Call)) error {
+	var fault error
+	back, stood := make(chan struct{}), make(chan struct{})
+	timer := time.AfterFunc(l.limit, func() {
+		defer close(stood)
+		fault = l.standIn(c, back)
+	})
+	do(c)
+	if timer.Stop() {
+		return l.goOn(c)
+	}
+	close(back)
+	<-stood
+	return fault
+}
+
+// standIn lets calls go on until what is busy with one of them is back.
+func (l *Listener) standIn(c Call, back <-chan struct{}) error {
+	for {
+		l.late++
+		err := l.goOn(c)
+		if err == nil {
+			c, err = l.next(back)
+		}
+		if errors.Is(err, errBack) || errors.Is(err, ErrOver) {
+			return nil // who is back sees that too
+		}
+		if err != nil {
 			return err
 		}
 	}
 }
+
+// errBack is that the other one is back.
+var errBack = errors.New("what was busy is back")
 
 // give gives the descriptors up.
 func (l *Listener) give() {
@@ -112,10 +155,13 @@ func (l *Listener) give() {
 	_, _ = unix.Close(l.fd), unix.Close(l.stop)
 }
 
-// Close ends [Listener.Serve], which must have been called, and waits for it.
+// Close ends [Listener.Serve], which must have been called, and waits for it, but not longer than its limit.
 func (l *Listener) Close() error {
 	err := l.wake()
-	<-l.done
+	select {
+	case <-l.done:
+	case <-time.After(l.limit):
+	}
 	return err
 }
 
@@ -129,12 +175,23 @@ func (l *Listener) wake() error {
 	return os.NewSyscallError("write", err)
 }
 
-// next waits for a call.
-func (l *Listener) next() (Call, error) {
+// next waits for a call, or until somebody is back.
+func (l *Listener) next(back <-chan struct{}) (Call, error) {
+	wait := -1
+	if back != nil {
+		wait = 20 // milliseconds
+	}
 	for {
 		list := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.stop), Events: unix.POLLIN}}
-		_, err := unix.Poll(list, -1)
+		n, err := unix.Poll(list, wait)
+		select {
+		case <-back: // what came is for who is back
+			return Call{}, errBack
+		default:
+		}
 		switch {
+		case n == 0:
+			continue
 		case err == unix.EINTR:
 			continue
 		case err != nil:
@@ -145,12 +202,12 @@ func (l *Listener) next() (Call, error) {
 			return Call{}, ErrOver
 		}
 		// A call was there, and nobody else takes any, so that this does not wait.
-		l.notice = noticed{}
-		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&l.notice)))
+		var notice noticed
+		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&notice)))
 		runtime.KeepAlive(l)
 		switch errno {
 		case 0:
-			return Call{l.notice.id, int(l.notice.thread), uintptr(l.notice.number), l.notice.args}, nil
+			return Call{notice.id, int(notice.thread), uintptr(notice.number), notice.args}, nil
 		case unix.EINTR, unix.ENOENT: // its thread ended, or a signal came first
 		default:
 			return Call{}, fmt.Errorf("hearing of a system call: %w", errno)
@@ -161,8 +218,8 @@ func (l *Listener) next() (Call, error) {
 // goOn lets a call go on. One whose thread has ended is none any more.
 func (l *Listener) goOn(c Call) error {
 	for {
-		l.answer = answered{id: c.ID, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&l.answer)))
+		answer := answered{id: c.ID, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&answer)))
 		runtime.KeepAlive(l)
 		switch errno {
 		case 0, unix.ENOENT:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
@@ -75,6 +76,8 @@ type chain struct {
 	// it is not known.
 	now   *Content
 	fault error
+	// info is what else is known of it.
+	info workspace.Info
 }
 
 // source reads what files were: from the history, or where something moved it.
@@ -149,8 +152,11 @@ func (s *Store) all(ctx context.Context) ([]Record, error) {
 	return records, nil
 }
 
-// see looks at the file.
+// see looks at the file. One that was not read is known by its stamp.
 func (c *chain) see(ctx context.Context) {
+	if c.now = c.seen(); c.now != nil {
+		return
+	}
 	found, err := changes.Look(ctx, c.path)
 	if err != nil {
 		c.fault = err
@@ -161,7 +167,31 @@ func (c *chain) see(ctx context.Context) {
 		c.fault = fmt.Errorf("it is %s now", found.Node)
 		return
 	}
-	c.now = found.Node
+	c.now, c.info = found.Node, found.Info
+}
+
+// seen is what lies there, if it is one that a record knows by its stamp.
+func (c *chain) seen() *Content {
+	known := func(want *Content, now *Content) bool { return isUnread(want) && want.Same(now) }
+	if !slices.ContainsFunc(c.writes, func(w Change) bool { return isUnread(w.Before) || isUnread(w.After) }) {
+		return nil
+	}
+	found, err := changes.Find(c.path)
+	if err != nil {
+		return nil
+	}
+	_ = found.Close() // nothing was written
+	if !found.Node.Is(changes.File) {
+		return nil
+	}
+	c.info = found.Info
+	at := found.Info.Stamp()
+	now := &Content{Mode: found.Node.Mode}
+	nameUnread(now, at.Device, at.Inode, at.Size, at.ModTime.UnixNano())
+	if !slices.ContainsFunc(c.writes, func(w Change) bool { return known(w.Before, now) || known(w.After, now) }) {
+		return nil
+	}
+	return now
 }
 
 // tells reports whether a record tells of something of a kind: what is of another is not
@@ -252,6 +282,9 @@ type span struct {
 	// write that follows, nil where there is none.
 	broken string
 	later  *Change
+	// from is where the file lies now, and gone says that it was moved back from here.
+	from *span
+	gone bool
 }
 
 // spanOf returns what a selection is about of a chain; nil is nothing, as nothing of

@@ -42,6 +42,7 @@ type entry struct {
 	Stamp  stamp          `json:"stamp,omitzero"`
 	Places []changes.Name `json:"places,omitempty"`
 	Inline []byte         `json:"inline,omitempty"`
+	Lost   string         `json:"lost,omitempty"`
 }
 
 // write writes down what a file was.
@@ -52,7 +53,7 @@ func (j *ledger) write(w *Watch, t *touched) error {
 	if j.err != nil {
 		return j.err
 	}
-	e := entry{Path: changes.Name(t.path), Was: t.was, Stamp: t.stamp, Inline: t.inline}
+	e := entry{Path: changes.Name(t.path), Was: t.was, Stamp: t.stamp, Inline: t.inline, Lost: t.lost}
 	for _, p := range t.places {
 		e.Places = append(e.Places, changes.Name(p))
 	}
@@ -230,11 +231,11 @@ func (w *Watch) take(e *entry) {
 		w.call.ID, w.call.Tool, w.ledger.time = e.Call, e.Tool, e.Time
 		return
 	}
-	t := &touched{path: string(e.Path), was: e.Was, stamp: e.Stamp, inline: e.Inline}
+	t := &touched{path: string(e.Path), was: e.Was, stamp: e.Stamp, inline: e.Inline, lost: e.Lost}
 	for _, p := range e.Places {
 		t.places = append(t.places, string(p))
 	}
-	if t.saved() && t.was.Is(changes.File) && len(t.inline) == 0 {
+	if t.saved() && t.was.Is(changes.File) && !isUnread(t.was) && len(t.inline) == 0 {
 		w.held = append(w.held, t.was.Hash)
 	}
 	w.touched[t.path] = t

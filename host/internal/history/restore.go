@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,8 @@ type Restored struct {
 	Same bool `json:"same,omitempty"`
 	// Filled is a directory that stays, for something else lies in it.
 	Filled bool `json:"filled,omitempty"`
+	// Lost is a file that stays as it is, for what it was is not kept.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // Conflict is why a file cannot be restored: Forceable says that [RestoreOptions.Force]
@@ -110,6 +113,9 @@ func restorable(ctx context.Context, chains []*chain, sel Selection, force bool)
 		if errors.Is(span.fault, changes.ErrElsewhere) && span.returns(spans) {
 			span.fault = nil
 		}
+	}
+	pair(spans)
+	for _, span := range spans {
 		if c := span.conflict(ctx); c != nil && (!force || !c.Forceable) {
 			conflicts = append(conflicts, *c)
 		}
@@ -130,6 +136,24 @@ func (p *span) returns(spans []*span) bool {
 	})
 }
 
+// pair finds the files that only have another name now: they are moved back.
+func pair(spans []*span) {
+	moved := make(map[string][]*span) // what is to go, by content
+	for _, p := range spans {
+		if p.fault == nil && p.before == nil && p.now.Is(changes.File) && p.now.Size > 0 {
+			moved[p.now.Hash] = append(moved[p.now.Hash], p)
+		}
+	}
+	for _, p := range spans {
+		if p.fault != nil || p.now != nil || !p.before.Is(changes.File) || len(moved[p.before.Hash]) == 0 {
+			continue
+		}
+		list := moved[p.before.Hash]
+		at := max(0, slices.IndexFunc(list, func(q *span) bool { return filepath.Base(q.path) == filepath.Base(p.path) }))
+		p.from, moved[p.before.Hash] = list[at], slices.Delete(list, at, at+1)
+	}
+}
+
 // conflict is why a file should not get back what it was, or nil.
 func (p *span) conflict(ctx context.Context) *Conflict {
 	c := &Conflict{Path: p.path}
@@ -142,8 +166,9 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 		return nil
 	case p.now.Is(changes.Other), p.before.Is(changes.Other):
 		c.Why = "it is, or was, " + cmp.Or(p.before, p.now).String()
-	case p.before.Is(changes.File) && !p.now.Same(p.before) && !p.kept(ctx, p.before):
+	case p.lost(ctx):
 		c.Why = "what it was is no longer kept"
+		c.Forceable = p.last.Kind == KindCommand // of a command other files may be restored without it
 	case p.before.Is(changes.File) && !p.now.Same(p.before) && !p.whole(ctx):
 		c.Why = "what it was is damaged in the history"
 	case p.broken != "":
@@ -156,6 +181,11 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 		return nil
 	}
 	return c
+}
+
+// lost says that what the file was is nowhere.
+func (p *span) lost(ctx context.Context) bool {
+	return p.before.Is(changes.File) && !p.now.Same(p.before) && p.from == nil && !p.kept(ctx, p.before)
 }
 
 // modes says that permission bits count: commands change them, tools do not.
@@ -204,7 +234,7 @@ func inOrder(spans []*span) []*span {
 
 // whole reports whether what the file was can be read to its end, undamaged.
 func (p *span) whole(ctx context.Context) bool {
-	if !p.before.Is(changes.File) {
+	if !p.before.Is(changes.File) || p.from != nil {
 		return true
 	}
 	r, err := p.contents.Content(ctx, p.before)
@@ -244,8 +274,9 @@ func (r *restoring) restore(ctx context.Context, spans []*span) error {
 	}()
 	for _, p := range spans {
 		done := Restored{Path: p.path, To: p.before, Same: p.is(p.before)}
-		if done.Same || r.dry || p.fillsUp(spans) {
-			done.Filled = !done.Same && !r.dry
+		done.Lost = !done.Same && p.lost(ctx)
+		if done.Same || done.Lost || r.dry || p.fillsUp(spans) {
+			done.Filled = !done.Same && !done.Lost && !r.dry
 			r.out = append(r.out, done)
 			continue
 		}
@@ -271,12 +302,19 @@ func (r *restoring) restore(ctx context.Context, spans []*span) error {
 
 // prepare looks at a file, and keeps what it is.
 func (r *restoring) prepare(ctx context.Context, p *span) (_ *one, err error) {
-	d, err := changes.Look(ctx, p.path)
+	look := changes.Look
+	if isUnread(p.now) {
+		look = func(context.Context, string) (*changes.Found, error) { return changes.Find(p.path) }
+	}
+	d, err := look(ctx, p.path)
 	if errors.Is(err, changes.ErrElsewhere) && p.now == nil {
 		d, err = &changes.Found{Path: p.path}, nil // a directory takes the link's place before
 	}
 	if err != nil {
 		return nil, err
+	}
+	if isUnread(p.now) && d.Info.Stamp().Same(p.info.Stamp()) {
+		d.Node = p.now
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	if !d.Node.Equal(p.now) {
@@ -290,7 +328,7 @@ func (r *restoring) prepare(ctx context.Context, p *span) (_ *one, err error) {
 		}
 		o.l.After = &after
 	}
-	if !d.Node.Is(changes.File) {
+	if !d.Node.Is(changes.File) || isUnread(d.Node) { // it is too large to be kept
 		return o, nil
 	}
 	now := changes.Cancellable(ctx, d.Reader())
@@ -337,7 +375,7 @@ func (r *restoring) try(ctx context.Context, o *one) (err error) {
 	}
 	defer func() { err = errors.Join(err, found.Close()) }()
 	if found.Node.Is(changes.File) && o.now.Is(changes.File) {
-		if found.Node.Hash = o.now.Hash; !found.Info.Stamp().Same(o.info.Stamp()) {
+		if found.Node.Hash, found.Node.What = o.now.Hash, o.now.What; !found.Info.Stamp().Same(o.info.Stamp()) {
 			held, err := found.Hash(ctx)
 			if err != nil {
 				return err
@@ -345,8 +383,20 @@ func (r *restoring) try(ctx context.Context, o *one) (err error) {
 			found.Node.Hash, found.Node.Size = held.Hash, held.Size
 		}
 	}
+	if o.gone && found.Node == nil {
+		return nil
+	}
 	if !found.Node.Equal(o.now) {
 		return errChanged
+	}
+	if isUnread(found.Node) {
+		found.Node.Hash = "" // Put does not read it either
+	}
+	if o.from != nil {
+		if err := o.moveBack(); err == nil || errors.Is(err, workspace.ErrUncertain) {
+			r.history.moment("done")
+			return err
+		}
 	}
 	var content io.Reader
 	if o.before.Is(changes.File) && !o.now.Same(o.before) {
@@ -365,6 +415,34 @@ func (r *restoring) try(ctx context.Context, o *one) (err error) {
 		r.history.moment("done")
 	}
 	return err
+}
+
+// moveBack gives a file its former name back.
+func (p *span) moveBack() error {
+	from, err := changes.Find(p.from.path)
+	if err != nil {
+		return err
+	}
+	_ = from.Close() // it was only looked at
+	if !from.Info.Stamp().Same(p.from.info.Stamp()) {
+		return errChanged
+	}
+	if err := moveAt(p.from.path, p.path); err != nil {
+		return err
+	}
+	to, err := changes.Find(p.path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", workspace.ErrUncertain, err)
+	}
+	defer to.Close()
+	if !to.Info.Same(from.Info) { // something else was put there just then
+		return errors.Join(errChanged, moveAt(p.path, p.from.path))
+	}
+	p.from.gone = true
+	if mode := p.before.Mode; mode != 0 && mode != to.Node.Mode {
+		return to.File.Chmod(fs.FileMode(mode))
+	}
+	return nil
 }
 
 // void takes back the records of what was not done.

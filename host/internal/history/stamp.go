@@ -1,8 +1,13 @@
 package history
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"time"
+
+	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
 // stamp is what tells whether a file is the same, and holds the same, as far as the system tells.
@@ -37,3 +42,17 @@ func (s *stamp) same(info fs.FileInfo) bool {
 	now := stampOf(info)
 	return s.content(info) && s.Touched == now.Touched && s.Mode == now.Mode && s.Taken-s.Touched > settling
 }
+
+// unread is what a node says of a file whose hash is not that of its content, but of its stamp: the file is too
+// large to be read at each look. It has it wherever it is moved.
+const unread = "not read"
+
+// name gives a file a hash of that kind.
+func (s *stamp) name(n *changes.Node) { nameUnread(n, s.Device, s.Inode, s.Size, s.Changed) }
+
+func nameUnread(n *changes.Node, device, inode uint64, size, changed int64) {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %d", device, inode, size, changed))
+	n.Hash, n.Size, n.What = hex.EncodeToString(sum[:]), size, unread
+}
+
+func isUnread(n *changes.Node) bool { return n.Is(changes.File) && n.What == unread }

@@ -16,8 +16,10 @@ import (
 
 // What is kept of one command at most.
 const (
-	// maxTouched is how many files a command may touch that are looked after.
+	// maxTouched is how many files a command may touch that are looked after, and maxPlaces at how many
+	// places those may lie whose content is not kept.
 	maxTouched = 100_000
+	maxPlaces  = 4 * maxTouched
 	// maxKeptFile and maxKeptBytes bound one former content, and all of a command, in bytes.
 	maxKeptFile  = 64 << 20
 	maxKeptBytes = 256 << 20
@@ -29,18 +31,24 @@ const (
 //
 // A content is copied only when it is about to be lost. What is moved, alone or with its directory, is kept by
 // where it lies now, until it is written to or removed there.
+//
+// What lies at a path is opened once, without following links, and all that is known of it is of what was
+// opened: the command may put something else there at any moment.
 type Watch struct {
 	store *Store
 	call  capability.Call
-	// places are where the command may write of which it tells.
-	places []string
+	// dirs are where the command may write of which it tells.
+	dirs []string
+	// look opens what lies at a path, to be looked at.
+	look func(path string) (*os.File, error)
 
 	mu     sync.Mutex
 	ledger ledger
 	// touched are the files by their paths, as they were before the command came to them.
 	touched map[string]*touched
-	// unsaved are those whose content is not kept, by the paths where it may lie now.
+	// unsaved are those whose content is not kept, by the paths where it may lie now; places counts those.
 	unsaved map[string]*touched
+	places  int
 	bytes   int64 // of contents that are kept
 	// held are the contents in files of the history's, and replayed says that a ledger was read.
 	held     []string
@@ -62,96 +70,100 @@ type touched struct {
 	places []string
 	// inline is the content where the ledger has it.
 	inline []byte
+	// lost is why the content is not kept.
+	lost string
 }
 
-// saved says that all is kept that can be lost of what the file was.
+// saved says that all is kept that can be lost of what the file was, or nothing can be.
 func (t *touched) saved() bool { return !t.was.Is(changes.File) || t.was.Hash != "" }
 
-// Watch begins to keep what a command changes below some places.
-func (s *Store) Watch(call capability.Call, places []string) capability.CommandWatch {
+// lose gives a content up.
+func (t *touched) lose(why string) {
+	t.lost = why
+	t.stamp.name(t.was)
+}
+
+// Watch begins to keep what a command changes below some directories.
+func (s *Store) Watch(call capability.Call, dirs []string) capability.CommandWatch {
 	w := newWatch(s)
-	w.call, w.places = call, places
+	w.call, w.dirs = call, dirs
 	s.watches.Store(w, true)
 	return w
 }
 
 func newWatch(s *Store) *Watch {
-	return &Watch{store: s, touched: make(map[string]*touched), unsaved: make(map[string]*touched)}
+	return &Watch{store: s, look: lookAt, touched: make(map[string]*touched), unsaved: make(map[string]*touched)}
 }
+
+// Begin has what lies at paths be looked at as the command finds it.
+func (w *Watch) Begin(look func(path string) (*os.File, error)) { w.look = look }
 
 // Touch is told that something may be made, changed or removed at a path; fresh that it is made only where
 // nothing lies.
 func (w *Watch) Touch(path string, fresh bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.ended {
-		w.touch(path, fresh)
-	}
-}
-
-func (w *Watch) touch(path string, fresh bool) {
-	if t := w.unsaved[path]; t != nil {
-		w.save(path)
-		w.note(t)
-	}
-	if w.touched[path] != nil || w.leaves(path) {
+	if w.ended || w.unsaved[path] == nil && (w.touched[path] != nil || w.leaves(path)) {
 		return
 	}
-	info, err := os.Lstat(path)
-	if fresh && err == nil {
-		return // the call fails
+	s, err := w.at(path)
+	if err != nil {
+		w.unseen(path, err)
+		return
 	}
-	if t := w.begin(path, info, err); t != nil {
+	defer s.close()
+	w.touch(path, s, fresh)
+}
+
+// touch notes and keeps what lies at a path, which may go or change.
+func (w *Watch) touch(path string, s spot, fresh bool) {
+	if t := w.unsaved[path]; t != nil {
+		w.save(path, s)
+		w.note(t)
+	}
+	if w.touched[path] != nil || fresh && s.file != nil || w.leaves(path) { // where it is fresh, the call fails
+		return
+	}
+	if t := w.begin(path, s); t != nil {
 		if !t.saved() {
 			w.unsaved[path] = t
-			w.save(path)
+			w.save(path, s)
 		}
 		w.note(t)
 	}
 }
 
+// unseen notes that it is not known what lies at a path.
+func (w *Watch) unseen(path string, err error) {
+	switch {
+	case errors.Is(err, os.ErrClosed), errors.Is(err, fs.ErrPermission): // the call is not made, or fails
+	case isLoop(err):
+		w.lacks.add("something else was put there just then", path)
+	default:
+		w.lacks.add("it cannot be looked at", path)
+	}
+}
+
 // begin notes what lies at a path; nil is that it cannot be looked after.
-func (w *Watch) begin(path string, info fs.FileInfo, err error) *touched {
+func (w *Watch) begin(path string, s spot) *touched {
 	if len(w.touched) >= maxTouched {
 		w.lacks.add(fmt.Sprintf("it touched more than %d files", maxTouched), path)
 		return nil
 	}
 	t := &touched{path: path}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err == nil:
-		t.stamp = stampOf(info)
-		t.was, err = nodeOf(path, info)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil // for the command it is as for this process: the call fails
+	if s.file != nil {
+		t.stamp = stampOf(s.info)
+		t.was = s.node()
 	}
 	w.touched[path] = t
 	return t
 }
 
-// nodeOf is what lies at a path, of a file without its hash.
-func nodeOf(path string, info fs.FileInfo) (*changes.Node, error) {
-	mode := info.Mode()
-	switch {
-	case mode.IsRegular():
-		return &changes.Node{Size: info.Size(), Mode: permissionsOf(mode)}, nil
-	case mode.IsDir():
-		return &changes.Node{Kind: changes.Dir, Mode: permissionsOf(mode)}, nil
-	case mode&fs.ModeSymlink != 0:
-		target, err := os.Readlink(path)
-		return &changes.Node{Kind: changes.Link, Target: changes.Name(target)}, err
-	}
-	return &changes.Node{Kind: changes.Other, What: mode.Type().String()}, nil
-}
-
-func permissionsOf(mode fs.FileMode) uint32 { return uint32(mode.Perm()) }
-
 // leaves reports whether a path is in a directory that is left out, and notes that.
 func (w *Watch) leaves(path string) bool {
 	rest := path
-	for _, place := range w.places {
-		if r, ok := strings.CutPrefix(path, place); ok && len(r) < len(rest) {
+	for _, dir := range w.dirs {
+		if r, ok := strings.CutPrefix(path, dir); ok && len(r) < len(rest) {
 			rest = r
 		}
 	}
@@ -167,132 +179,6 @@ func (w *Watch) leaves(path string) bool {
 		}
 		at += end + 1
 	}
-}
-
-// Rename is told that what lies at one path may get another, and may replace what lies there; exchange that
-// the two may trade places.
-func (w *Watch) Rename(from, to string, exchange bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	info, err := os.Lstat(from)
-	if w.ended || err != nil || from == to {
-		return
-	}
-	other, err := os.Lstat(to)
-	switch {
-	case exchange && err != nil, !exchange && err == nil && !replaces(info, other, to):
-		return // the call fails
-	case exchange: // first what both are: what is not known yet counts as nothing where something else comes to lie
-		w.remember(from, info)
-		w.remember(to, other)
-		w.move(to, from, other)
-	default:
-		w.touch(to, false)
-	}
-	w.move(from, to, info)
-}
-
-// Link is told that what lies at one path may get another name too, if nothing lies there.
-func (w *Watch) Link(from, to string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ended {
-		return
-	}
-	if _, err := os.Lstat(to); err == nil {
-		return // the call fails
-	}
-	w.touch(to, true)
-	if info, err := os.Lstat(from); err == nil && info.Mode().IsRegular() {
-		w.moveOne(from, to, info) // by the other name it can be written to, too
-	}
-}
-
-// replaces reports whether one file can get the name of another.
-func replaces(what, other fs.FileInfo, to string) bool {
-	if what.IsDir() != other.IsDir() {
-		return false
-	}
-	if !other.IsDir() {
-		return true
-	}
-	d, err := os.Open(to)
-	if err != nil {
-		return true // it is not known
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(1)
-	return len(names) == 0
-}
-
-// move notes that what lies at one path is about to lie at another one, with all that is below.
-func (w *Watch) move(from, to string, info fs.FileInfo) {
-	w.below(from, info, func(path string, info fs.FileInfo) { w.moveOne(path, to+strings.TrimPrefix(path, from), info) })
-}
-
-// remember notes what lies at a path, with all that is below.
-func (w *Watch) remember(path string, info fs.FileInfo) { w.below(path, info, w.rememberOne) }
-
-// below calls do for what lies at a path, and for all that is below.
-func (w *Watch) below(path string, info fs.FileInfo, do func(path string, info fs.FileInfo)) {
-	do(path, info)
-	if !info.IsDir() {
-		return
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		w.lacks.add("they cannot be looked at", path)
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			continue // it is gone already
-		}
-		if len(w.touched) >= maxTouched {
-			w.lacks.add(fmt.Sprintf("it touched more than %d files", maxTouched), path)
-			return
-		}
-		w.below(filepath.Join(path, e.Name()), info, do)
-	}
-}
-
-// rememberOne notes what lies at a path. A content is not kept yet.
-func (w *Watch) rememberOne(path string, info fs.FileInfo) {
-	if w.touched[path] != nil || w.leaves(path) {
-		return
-	}
-	if t := w.begin(path, info, nil); t != nil {
-		if !t.saved() {
-			w.unsaved[path], t.places = t, []string{path}
-		}
-		w.note(t)
-	}
-}
-
-// moveOne notes what lies at a path, and that it may lie at another one from now on.
-func (w *Watch) moveOne(from, to string, info fs.FileInfo) {
-	w.rememberOne(from, info)
-	if t := w.unsaved[from]; t != nil {
-		if w.unsaved[to] == nil || !slices.Contains(t.places, to) {
-			w.alsoAt(t, to)
-		}
-	}
-	if w.touched[to] == nil && !w.leaves(to) {
-		if t := w.begin(to, nil, fs.ErrNotExist); t != nil {
-			w.note(t)
-		}
-	}
-}
-
-// alsoAt notes one more place where a content may lie.
-func (w *Watch) alsoAt(t *touched, place string) {
-	if other := w.unsaved[place]; other != nil && other != t {
-		w.save(place) // two may lie there: one of them is kept
-		w.note(other)
-	}
-	w.unsaved[place] = t
-	t.places = append(t.places, place)
-	w.note(t)
 }
 
 // Missed is told that something may have been changed, and nobody knows what.

@@ -2,27 +2,42 @@ package history
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// What is kept of moved files at a command's end; of more it is only known where they lie.
-const maxMovedBytes, maxMovedFiles = 16 << 20, 2000
+const (
+	// maxMovedBytes and maxMovedFiles are what is kept of moved files at a command's end; of more it is only
+	// known where they lie.
+	maxMovedBytes, maxMovedFiles = 16 << 20, 2000
+	// maxRead bounds what is read of files at a command's end, in bytes. The others are known by their stamps.
+	maxRead = 1 << 30
+)
+
+// patience is how long a command's end waits for its records.
+const patience = 30 * time.Second
 
 // End makes records of what the command changed, which has ended. The sentence says what the history does
-// not have of that; it is empty where it has all.
+// not have of that; it is empty where it has all. Where that takes long it goes on after End.
 func (w *Watch) End(ctx context.Context) string {
 	w.store.watches.Delete(w)
+	said := make(chan string, 1)
+	go func() { said <- w.end(ctx) }()
+	select {
+	case text := <-said:
+		return text
+	case <-time.After(patience):
+		return "The history does not have what it changed yet: looking at it takes long."
+	}
+}
+
+func (w *Watch) end(ctx context.Context) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.ended {
@@ -66,9 +81,6 @@ func (w *Watch) settle(ctx context.Context) {
 	w.lacks, w.ledger, w.bytes = lacks{}, ledger{}, 0
 }
 
-// isNotDir reports whether something above is no directory any more.
-func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
-
 func joinLacks(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -83,7 +95,9 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 		list = append(list, t)
 	}
 	slices.SortFunc(list, func(a, b *touched) int { return strings.Compare(a.path, b.path) })
-	found := lookAll(ctx, list)
+	left := new(budget)
+	left.Store(maxRead)
+	found := lookAll(ctx, list, left)
 	var lines []*line
 	moved := 0
 	for i, t := range list {
@@ -97,7 +111,7 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 		}
 		if !t.saved() {
 			moved++
-			w.saveMoved(ctx, t, !looking && moved <= maxMovedFiles)
+			w.saveMoved(ctx, t, !looking && moved <= maxMovedFiles, left)
 		}
 		if t.was != nil && f.now != nil && t.was.Equal(f.now) || t.was == nil && f.now == nil {
 			continue
@@ -105,6 +119,9 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 		before := t.was
 		if !t.saved() {
 			before = &changes.Node{Kind: changes.Other, What: "a file that is not kept"}
+		}
+		if t.lost != "" {
+			w.lacks.add(t.lost, t.path)
 		}
 		lines = append(lines, &line{Record: Record{Kind: KindCommand, Path: t.path, Before: before, After: f.now}, Inline: t.inline})
 	}
@@ -123,26 +140,17 @@ func (w *Watch) sofar(ctx context.Context) []Record {
 }
 
 // saveMoved finds out what a file held that was moved, and keeps it where it is not too much.
-func (w *Watch) saveMoved(ctx context.Context, t *touched, keep bool) {
+func (w *Watch) saveMoved(ctx context.Context, t *touched, keep bool, left *budget) {
 	for _, place := range slices.Backward(t.places) {
-		f, err := openPlain(place)
-		if err != nil {
+		s, err := spotOf(lookAt(place))
+		if err != nil || s.file == nil {
 			continue
 		}
-		info, err := f.Stat()
-		if err != nil || !t.stamp.content(info) {
-			_ = f.Close() // it is another file
-			continue
+		if t.stamp.content(s.info) { // else it is another file
+			err = w.saveAt(ctx, t, s, keep, left)
 		}
-		if keep && w.bytes+info.Size() <= maxMovedBytes {
-			w.bytes += info.Size()
-			err = w.pack(t, f, info.Size())
-		}
-		if !t.saved() {
-			t.was.Hash, t.was.Size, err = hashOf(ctx, f)
-		}
-		_ = f.Close() // it was only read
-		if err == nil {
+		s.close()
+		if err == nil && t.saved() {
 			return
 		}
 	}
@@ -150,6 +158,31 @@ func (w *Watch) saveMoved(ctx context.Context, t *touched, keep bool) {
 		w.lacks.add("what they were is gone", t.path)
 	}
 }
+
+func (w *Watch) saveAt(ctx context.Context, t *touched, s spot, keep bool, left *budget) error {
+	size := s.info.Size()
+	if !left.spend(size) {
+		t.stamp.name(t.was)
+		return nil
+	}
+	f, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if keep && w.bytes+size <= maxMovedBytes && w.pack(t, f, size) == nil {
+		w.bytes += size
+		return nil
+	}
+	t.was.Hash, t.was.Size, err = hashOf(ctx, f)
+	return err
+}
+
+// budget is how much is read at a command's end, in bytes.
+type budget struct{ atomic.Int64 }
+
+// spend reports whether a file is read. One that is too large to be kept is not.
+func (b *budget) spend(size int64) bool { return size <= maxKeptFile && b.Add(-size) >= 0 }
 
 // looked is what lies at a path after a command.
 type looked struct {
@@ -159,14 +192,14 @@ type looked struct {
 }
 
 // lookAll looks at all paths, some at a time.
-func lookAll(ctx context.Context, list []*touched) []looked {
+func lookAll(ctx context.Context, list []*touched, left *budget) []looked {
 	out := make([]looked, len(list))
 	var next atomic.Int64
 	var work sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), 1+len(list)/16) {
 		work.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
-				out[i] = list[i].look(ctx)
+				out[i] = list[i].look(ctx, left)
 			}
 		})
 	}
@@ -175,27 +208,33 @@ func lookAll(ctx context.Context, list []*touched) []looked {
 }
 
 // look looks at what lies at the path now.
-func (t *touched) look(ctx context.Context) looked {
-	info, err := os.Lstat(t.path)
-	if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
+func (t *touched) look(ctx context.Context, left *budget) looked {
+	s, err := spotOf(lookAt(t.path))
+	switch {
+	case err != nil:
+		return looked{err: err}
+	case s.file == nil:
 		return looked{same: t.was == nil}
 	}
-	if err != nil {
-		return looked{err: err}
-	}
-	if t.was != nil && (t.stamp.same(info) || !t.saved() && t.stamp.content(info) && t.stamp.Mode == uint32(info.Mode())) {
+	defer s.close()
+	if t.was != nil && (t.stamp.same(s.info) || !t.saved() && t.stamp.content(s.info) && t.stamp.Mode == uint32(s.info.Mode())) {
 		return looked{same: true}
 	}
-	now, err := nodeOf(t.path, info)
-	if err == nil && now.Is(changes.File) {
-		err = hashAt(ctx, t.path, now)
+	now := s.node()
+	if now.Is(changes.File) {
+		err = s.hash(ctx, now, left)
 	}
 	return looked{now: now, err: err}
 }
 
-// hashAt completes what is known of a regular file.
-func hashAt(ctx context.Context, path string, n *changes.Node) error {
-	f, err := openPlain(path)
+// hash completes what is known of a regular file.
+func (s spot) hash(ctx context.Context, n *changes.Node, left *budget) error {
+	if !left.spend(s.info.Size()) {
+		stamp := stampOf(s.info)
+		stamp.name(n)
+		return nil
+	}
+	f, err := s.open()
 	if err != nil {
 		return err
 	}

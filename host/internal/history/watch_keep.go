@@ -16,42 +16,34 @@ import (
 )
 
 // save keeps the content of a file that lies at a path now, which is about to change or go. Something
-// else that lies there is none of it.
-func (w *Watch) save(path string) {
+// else that lies there is none of it: then a call before did not do what it was about to.
+func (w *Watch) save(path string, s spot) {
 	t := w.unsaved[path]
 	delete(w.unsaved, path)
-	f, err := openPlain(path)
+	if s.file == nil || !t.stamp.content(s.info) {
+		return
+	}
+	w.found(t)
+	size := s.info.Size()
+	switch {
+	case size > maxKeptFile:
+		t.lose(fmt.Sprintf("it was over %d MiB", maxKeptFile>>20))
+		return
+	case w.bytes+size > maxKeptBytes:
+		t.lose(fmt.Sprintf("all former contents would be over %d MiB", maxKeptBytes>>20))
+		return
+	}
+	f, err := s.open()
 	if err != nil {
-		w.lost(t, path, err)
+		t.lose("it could not be read")
 		return
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !t.stamp.content(info) {
-		return // it lies elsewhere: a call before did not do what it was about to
-	}
-	w.found(t)
-	switch {
-	case info.Size() > maxKeptFile:
-		w.lacks.add(fmt.Sprintf("it is over %d MiB", maxKeptFile>>20), t.path)
-		return
-	case w.bytes+info.Size() > maxKeptBytes:
-		w.lacks.add(fmt.Sprintf("all former contents would be over %d MiB", maxKeptBytes>>20), t.path)
+	if err := w.pack(t, f, size); err != nil {
+		t.lose("it could not be kept: " + err.Error())
 		return
 	}
-	if err := w.pack(t, f, info.Size()); err != nil {
-		w.lacks.add("it cannot be kept: "+err.Error(), t.path)
-		return
-	}
-	w.bytes += info.Size()
-}
-
-// lost notes that a content cannot be read, unless it lies elsewhere.
-func (w *Watch) lost(t *touched, path string, err error) {
-	if !errors.Is(err, os.ErrNotExist) {
-		w.found(t)
-		w.lacks.add("it cannot be read", path)
-	}
+	w.bytes += size
 }
 
 // found ends the search for a content.

@@ -1,7 +1,6 @@
 package history_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -217,7 +216,7 @@ func TestCommandLacks(t *testing.T) {
 		want string
 	}{
 		"left out":  {func(c *command) { c.mkdir("node_modules"); c.write("node_modules/f", "1"); c.write("a", "2") }, "node_modules (left out by history_except)"},
-		"too large": {func(c *command) { c.write("large", "2"); c.write("a", "2") }, "large (it is over 64 MiB)"},
+		"too large": {func(c *command) { c.write("large", "2"); c.write("a", "2") }, "large (it was over 64 MiB)"},
 		"not known": {func(c *command) { c.w.Missed(errors.New("no reason")); c.write("a", "2") }, "no reason"},
 		"unreadable": {func(c *command) {
 			c.check(os.Remove(c.path("a")))
@@ -278,49 +277,6 @@ func TestCommandThatRuns(t *testing.T) {
 	if got := r.undone(history.Selection{Call: "c1"}); got != "a=1" {
 		t.Error(got)
 	}
-}
-
-// commandMoments are what a host does until it is killed, while a command changes a file.
-var commandMoments = map[string]func(s *history.Store, dir, path string){
-	"told": func(s *history.Store, _, path string) { watchOf(s, path).Touch(path, false) },
-	"changed": func(s *history.Store, _, path string) {
-		watchOf(s, path).Touch(path, false)
-		fail(os.WriteFile(path, []byte("second"), 0o600))
-	},
-	"moved": func(s *history.Store, _, path string) {
-		w := watchOf(s, path)
-		w.Rename(filepath.Dir(path), filepath.Dir(path)+"2", false)
-		fail(os.Rename(filepath.Dir(path), filepath.Dir(path)+"2"))
-		moved := filepath.Join(filepath.Dir(path)+"2", filepath.Base(path))
-		w.Touch(moved, false)
-		fail(os.WriteFile(moved, []byte("second"), 0o600))
-	},
-	"recorded": func(s *history.Store, dir, path string) { // and the ledger is there still
-		w := watchOf(s, path)
-		w.Touch(path, false)
-		fail(os.WriteFile(path, []byte("second"), 0o600))
-		ledgers, err := filepath.Glob(filepath.Join(dir, "watch-*"))
-		fail(err)
-		text, err := os.ReadFile(ledgers[0])
-		fail(err)
-		w.End(context.Background())
-		fail(os.WriteFile(ledgers[0], text, 0o600))
-	},
-	"within a line": func(s *history.Store, dir, path string) {
-		w := watchOf(s, path)
-		w.Touch(path, false)
-		fail(os.WriteFile(path, []byte("second"), 0o600))
-		w.Touch(path+"2", false)
-		ledgers, err := filepath.Glob(filepath.Join(dir, "watch-*"))
-		fail(err)
-		info, err := os.Stat(ledgers[0])
-		fail(err)
-		fail(os.Truncate(ledgers[0], info.Size()-10))
-	},
-}
-
-func watchOf(s *history.Store, path string) capability.CommandWatch {
-	return s.Watch(capability.Call{ID: "victim", Tool: "Bash"}, []string{filepath.Dir(filepath.Dir(path))})
 }
 
 // TestHostKilledWhileACommandRuns finds out later what the command changed.

@@ -4,6 +4,7 @@ package sandbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,6 +25,9 @@ type told struct {
 	dir string
 	mu  sync.Mutex
 	all []string
+	// look is that of the handler, and looked is called for each path that is touched.
+	look   func(path string) (*os.File, error)
+	looked func(path string)
 }
 
 func (h *told) add(words ...string) {
@@ -35,12 +39,17 @@ func (h *told) add(words ...string) {
 	h.all = append(h.all, strings.Join(words, " "))
 }
 
+func (h *told) Begin(look func(path string) (*os.File, error)) { h.look = look }
+
 func (h *told) Touch(path string, fresh bool) {
 	if fresh {
 		h.add("fresh", path)
 		return
 	}
 	h.add("touch", path)
+	if h.looked != nil {
+		h.looked(path)
+	}
 }
 
 func (h *told) Rename(from, to string, exchange bool) {
@@ -235,5 +244,58 @@ func TestTellingEnds(t *testing.T) {
 	h.mu.Unlock()
 	if err := w.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTellsWhatLiesThere has a command swap a directory for a link to one that it may not see, between the call and
+// the look at it: nothing is found behind links, nor of what is withheld.
+func TestTellsWhatLiesThere(t *testing.T) {
+	t.Parallel()
+	s, spec := teller(t, "secret/f", "w/sub/hidden")
+	root := filepath.Dir(spec.Cwd)
+	spec.Hidden = under(root, "secret/f", "w/sub/hidden")
+	var faults []string
+	h := &told{dir: spec.Cwd}
+	finds := func(path string) string {
+		f, err := h.look(path)
+		if err != nil {
+			return err.Error()
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return err.Error()
+		}
+		return info.Mode().Type().String()
+	}
+	h.looked = func(path string) {
+		if filepath.Base(path) != "f" {
+			return
+		}
+		got := []string{finds(path)}
+		sub := filepath.Dir(path)
+		for _, step := range []func() error{
+			func() error { return os.Rename(sub, sub+".moved") },
+			func() error { return os.Symlink(root+"/secret", sub) },
+		} {
+			if err := step(); err != nil {
+				faults = append(faults, err.Error())
+			}
+		}
+		got = append(got, finds(path), finds(sub), finds(root+"/secret/f"), finds(root+"/secret"), finds(spec.Cwd+"/.npmrc"), finds(spec.Cwd+"/none"), finds(sub+".moved/hidden"))
+		want := []string{
+			"----------", "too many levels of symbolic links", "L---------", "permission denied", "permission denied", "permission denied", "no such file or directory", "Dc---------", // what hides it moved along
+		}
+		for i := range want {
+			if got[i] != want[i] {
+				faults = append(faults, fmt.Sprintf("%d: found %q, want %q", i, got[i], want[i]))
+			}
+		}
+	}
+	if out, err := runTold(t, s, spec, "echo x > sub/f || true", h); err != nil || len(faults) > 0 || len(h.all) != 1 {
+		t.Errorf("%q; %v %s; told %q", faults, err, out, h.all)
+	}
+	if _, err := h.look(spec.Cwd); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("after the command: %v", err)
 	}
 }

@@ -10,11 +10,27 @@
 // before the filter was there is not told either, nor what a socket makes by being bound, nor changes of
 // owners, times and extended attributes.
 //
+// A handler that takes longer than [Patience] is not waited for: the call goes on, and so do all that follow
+// until it is back, when it is told that it missed them.
+//
 // Only Linux has such filters.
 package touches
 
+import (
+	"os"
+	"time"
+)
+
+// Patience is how long a call waits for a handler.
+const Patience = 10 * time.Second
+
 // Handler is told of paths before something happens there. A call waits until it returns.
 type Handler interface {
+	// Begin is called before anything else. Look opens what lies at a path, as the command finds it, to be
+	// looked at and not to be read: it follows no link, on the way neither. Errors are [fs.ErrNotExist],
+	// [fs.ErrPermission] where it is not told of, and [os.ErrClosed] where the command does not wait any more, so
+	// that what it finds there is no answer. It is only for the methods below.
+	Begin(look func(path string) (*os.File, error))
 	// Touch is told that something may be made, changed or removed at a path. Fresh says that something
 	// may be made, and only if nothing lies there.
 	Touch(path string, fresh bool)

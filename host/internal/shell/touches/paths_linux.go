@@ -158,10 +158,29 @@ func (p *paths) dir(path string) (string, error) {
 	return "", fmt.Errorf("finding a directory of a command: %w", unix.EAGAIN)
 }
 
+// open opens what lies at a real path, if no link is on the way.
+func (p *paths) open(path string) (int, error) {
+	how := &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS,
+	}
+	for {
+		fd, err := unix.Openat2(p.rootFD, path, how)
+		if err != unix.EINTR && err != unix.EAGAIN {
+			return fd, err
+		}
+	}
+}
+
 // link is the text of a link, or empty.
 func (p *paths) link(path string) string {
+	fd, err := p.open(path)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(fd)
 	var buf [maxPath]byte
-	length, err := unix.Readlinkat(p.rootFD, strings.TrimPrefix(path, "/"), buf[:])
+	length, err := unix.Readlinkat(fd, "", buf[:])
 	if err != nil {
 		return ""
 	}
@@ -170,8 +189,11 @@ func (p *paths) link(path string) string {
 
 // there reports whether something lies at a real path.
 func (p *paths) there(path string) bool {
-	var st unix.Stat_t
-	return unix.Fstatat(p.rootFD, strings.TrimPrefix(path, "/"), &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+	fd, err := p.open(path)
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return err == nil
 }
 
 // text reads a path from a thread's memory.

@@ -5,6 +5,7 @@ package touches
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -18,6 +19,8 @@ type Watch struct {
 	listener *seccomp.Listener
 	owns     func(path string) bool
 	handler  Handler
+	// call is the one that waits.
+	call seccomp.Call
 	paths
 }
 
@@ -25,21 +28,46 @@ type Watch struct {
 // directory of the command's sandbox, and owns says of a real path there whether it is to be told of.
 // The files are taken over.
 func Begin(listener, root *os.File, owns func(path string) bool, h Handler) (*Watch, error) {
-	l, err := seccomp.Listen(listener)
+	l, err := seccomp.Listen(listener, Patience)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listening to a command: %w", err), root.Close())
 	}
 	w := &Watch{listener: l, owns: owns, handler: h, paths: newPaths(root)}
+	h.Begin(w.look)
 	go func() {
 		defer root.Close()
-		if err := l.Serve(w.hear); err != nil {
+		if err := l.Serve(w.hear, w.late); err != nil {
 			h.Missed(err)
 		}
 	}()
 	return w, nil
 }
 
-// Close ends the telling. What is left of the command cannot change files any more.
+// look is for [Handler.Begin].
+func (w *Watch) look(path string) (*os.File, error) {
+	if !w.owns(path) {
+		return nil, fs.ErrPermission
+	}
+	fd, err := w.open(path)
+	if !w.listener.Waits(w.call) { // its mounts may have been gone
+		if err == nil {
+			_ = unix.Close(fd)
+		}
+		return nil, os.ErrClosed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// late is told how many calls went on while the handler was busy with another one.
+func (w *Watch) late(n int) {
+	w.handler.Missed(fmt.Errorf("%d changes were not looked at: looking at one took more than %v", n, Patience))
+}
+
+// Close ends the telling, and waits for the handler, but not longer than a call does. What is left of the
+// command cannot change files any more.
 func (w *Watch) Close() error { return w.listener.Close() }
 
 // hear tells of a call.
@@ -48,6 +76,7 @@ func (w *Watch) hear(c seccomp.Call) {
 	if !ok {
 		return
 	}
+	w.call = c
 	w.fresh(time.Now())
 	var err error
 	switch k.verb {

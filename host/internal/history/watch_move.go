@@ -1,0 +1,187 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Rename is told that what lies at one path may get another, and may replace what lies there; exchange that
+// the two may trade places.
+func (w *Watch) Rename(from, to string, exchange bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended || from == to {
+		return
+	}
+	what, other, err := w.both(from, to)
+	if err != nil {
+		return
+	}
+	defer what.close()
+	defer other.close()
+	switch {
+	case what.file == nil, exchange && other.file == nil, !exchange && other.file != nil && !what.replaces(other):
+		return // the call fails
+	case exchange: // first what both are: what is not known yet counts as nothing where something else comes to lie
+		w.below(from, what, w.remember)
+		w.below(to, other, w.remember)
+		w.move(to, from, other)
+	default:
+		w.touch(to, other, false)
+	}
+	w.move(from, to, what)
+}
+
+// Link is told that what lies at one path may get another name too, if nothing lies there.
+func (w *Watch) Link(from, to string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	what, other, err := w.both(from, to)
+	if err != nil {
+		return
+	}
+	defer what.close()
+	defer other.close()
+	if other.file != nil {
+		return // the call fails
+	}
+	w.touch(to, other, true)
+	if what.file != nil && what.info.Mode().IsRegular() {
+		w.moveOne(from, to, what) // by the other name it can be written to, too
+	}
+}
+
+// both looks at two paths.
+func (w *Watch) both(from, to string) (what, other spot, err error) {
+	if what, err = w.at(from); err != nil {
+		w.unseen(from, err)
+		return spot{}, spot{}, err
+	}
+	if other, err = w.at(to); err != nil {
+		w.unseen(to, err)
+		what.close()
+	}
+	return what, other, err
+}
+
+// replaces reports whether one file can get the name of another.
+func (s spot) replaces(other spot) bool {
+	switch {
+	case s.info.IsDir() != other.info.IsDir():
+		return false
+	case !other.info.IsDir():
+		return true
+	}
+	d, err := other.open()
+	if err != nil {
+		return true // it is not known
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(1)
+	return len(names) == 0
+}
+
+// move notes that what lies at one path is about to lie at another one, with all that is below.
+func (w *Watch) move(from, to string, s spot) {
+	w.below(from, s, func(path string, s spot) { w.moveOne(path, to+strings.TrimPrefix(path, from), s) })
+}
+
+// below calls do for what lies at a path, and for all that is below, but for what is left out.
+func (w *Watch) below(path string, s spot, do func(path string, s spot)) {
+	do(path, s)
+	if !s.info.IsDir() || w.leaves(path+string(filepath.Separator)) {
+		return
+	}
+	d, err := s.open()
+	if err != nil {
+		w.unseen(path, err)
+		return
+	}
+	defer d.Close()
+	for {
+		const some = 1024
+		names, err := d.Readdirnames(some)
+		for _, name := range names {
+			if len(w.touched) >= maxTouched {
+				w.lacks.add(fmt.Sprintf("it touched more than %d files", maxTouched), path)
+				return
+			}
+			w.inside(filepath.Join(path, name), do)
+		}
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			w.unseen(path, err)
+			return
+		}
+	}
+}
+
+// inside is below for an entry of a directory.
+func (w *Watch) inside(path string, do func(path string, s spot)) {
+	s, err := w.at(path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		w.lacks.add("the command could not change it itself", path)
+	case err != nil:
+		w.unseen(path, err)
+	case s.file != nil:
+		defer s.close()
+		w.below(path, s, do)
+	}
+}
+
+// remember notes what lies at a path. A content is not kept yet.
+func (w *Watch) remember(path string, s spot) {
+	if w.touched[path] != nil || w.leaves(path) {
+		return
+	}
+	if t := w.begin(path, s); t != nil {
+		if !t.saved() {
+			w.unsaved[path], t.places = t, []string{path}
+			w.places++
+		}
+		w.note(t)
+	}
+}
+
+// moveOne notes what lies at a path, and that it may lie at another one from now on.
+func (w *Watch) moveOne(from, to string, s spot) {
+	w.remember(from, s)
+	if t := w.unsaved[from]; t != nil && (w.unsaved[to] == nil || !slices.Contains(t.places, to)) {
+		w.alsoAt(t, to)
+	}
+	if w.touched[to] == nil && !w.leaves(to) {
+		if t := w.begin(to, spot{}); t != nil {
+			w.note(t)
+		}
+	}
+}
+
+// alsoAt notes one more place where a content may lie.
+func (w *Watch) alsoAt(t *touched, place string) {
+	if w.places >= maxPlaces {
+		w.lacks.add("it was moved too often", t.path)
+		return
+	}
+	if other := w.unsaved[place]; other != nil && other != t {
+		if s, err := w.at(place); err == nil { // two may lie there: one of them is kept
+			w.save(place, s)
+			s.close()
+			w.note(other)
+		}
+	}
+	w.unsaved[place] = t
+	t.places = append(t.places, place)
+	w.places++
+	w.note(t)
+}
