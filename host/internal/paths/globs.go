@@ -3,7 +3,6 @@ package paths
 import (
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -24,8 +23,8 @@ const AllBelow = "/**"
 // patterns that is a link, which may lead out of the directory that the pattern is judged
 // by, or that rules withhold from reading. Bounded reports whether the command sees nothing but
 // what may be read unasked and what it names: then links that it finds lead it nowhere else.
-func AddMatches(c *permissions.Command, withheld func(name string) bool, bounded func() bool) {
-	m := matcher{budget: maxGlobbed, links: map[string][]string{}, withheld: withheld, bounded: sync.OnceValue(bounded)}
+func (d Disk) AddMatches(c *permissions.Command, withheld func(name string) bool, bounded func() bool) {
+	m := matcher{disk: d, budget: maxGlobbed, links: map[string][]string{}, withheld: withheld, bounded: sync.OnceValue(bounded)}
 	for i := range c.Parts {
 		part := &c.Parts[i]
 		for j := range len(part.Accesses) {
@@ -40,7 +39,7 @@ func AddMatches(c *permissions.Command, withheld func(name string) bool, bounded
 				continue
 			}
 			for _, name := range met {
-				part.Accesses = append(part.Accesses, accessTo(a.Kind, name))
+				part.Accesses = append(part.Accesses, d.accessTo(a.Kind, name))
 			}
 		}
 	}
@@ -48,6 +47,7 @@ func AddMatches(c *permissions.Command, withheld func(name string) bool, bounded
 
 // matcher finds the further names that the accesses of one command touch.
 type matcher struct {
+	disk     Disk
 	budget   int
 	links    map[string][]string // by directory, those found below it
 	withheld func(name string) bool
@@ -61,7 +61,7 @@ func (m *matcher) met(a permissions.Access) ([]string, error) {
 		links, known := m.links[a.Target]
 		if !known {
 			var err error
-			if links, err = linksBelow(a.Target, &m.budget); err != nil {
+			if links, err = m.disk.linksBelow(a.Target, &m.budget); err != nil {
 				return nil, err
 			}
 			m.links[a.Target] = links
@@ -71,17 +71,17 @@ func (m *matcher) met(a permissions.Access) ([]string, error) {
 	if a.Glob == "" {
 		return out, nil
 	}
-	matches, err := matchesOf(strings.TrimSuffix(a.Glob, AllBelow), &m.budget)
+	matches, err := m.disk.matchesOf(strings.TrimSuffix(a.Glob, AllBelow), &m.budget)
 	for _, match := range matches {
-		if match.link || a.Kind == permissions.AccessRead && m.withheld(match.name) && isThere(match.name) {
+		if match.link || a.Kind == permissions.AccessRead && m.withheld(match.name) && m.disk.has(match.name) {
 			out = append(out, match.name)
 		}
 	}
 	return out, err
 }
 
-func isThere(name string) bool {
-	_, err := os.Lstat(filepath.FromSlash(name))
+func (d Disk) has(name string) bool {
+	_, err := os.Lstat(d.Entry(name))
 	return err == nil
 }
 
@@ -93,7 +93,7 @@ type match struct {
 
 // matchesOf lists the matches of a pattern. Where the pattern ends without a wildcard they
 // need not exist.
-func matchesOf(glob string, budget *int) ([]match, error) {
+func (d Disk) matchesOf(glob string, budget *int) ([]match, error) {
 	level := []match{{name: "/"}}
 	for part := range strings.SplitSeq(strings.Trim(glob, "/"), "/") {
 		var next []match
@@ -102,7 +102,7 @@ func matchesOf(glob string, budget *int) ([]match, error) {
 				next = append(next, match{path.Join(m.name, part), m.link})
 				continue
 			}
-			entries, err := matching(m.name, part, budget)
+			entries, err := d.matching(m.name, part, budget)
 			if err != nil {
 				return nil, err
 			}
@@ -117,8 +117,8 @@ func matchesOf(glob string, budget *int) ([]match, error) {
 
 // matching lists the entries of a directory that one component of a pattern matches. A
 // directory that cannot be read has none.
-func matching(dir, part string, budget *int) ([]os.DirEntry, error) {
-	entries, err := entriesOf(dir, budget)
+func (d Disk) matching(dir, part string, budget *int) ([]os.DirEntry, error) {
+	entries, err := d.entriesOf(dir, budget)
 	if err != nil {
 		return nil, err
 	}

@@ -14,17 +14,6 @@ var kernelDirs = []string{"/dev", procDir, "/sys"}
 
 const procDir = "/proc"
 
-// OfCommand resolves a path that a command names. In the kernel's directories it goes by
-// names alone. It returns "" where the path cannot be resolved: then a person is asked,
-// whatever rules there are.
-func OfCommand(name string) string {
-	if !InKernelDir(name) {
-		return Real(name)
-	}
-	const links = 40
-	return kernelPath(name, links)
-}
-
 // InKernelDir reports whether a clean path lies in a directory of devices or of the
 // kernel's view of itself.
 func InKernelDir(name string) bool {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"path/filepath"
 
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -15,9 +14,9 @@ var errTooMany = errors.New("there are more names than are looked at")
 
 // accessTo is the access of naming a file or following a link. A link may lead to a
 // directory, and the command may go into it.
-func accessTo(kind permissions.AccessKind, name string) permissions.Access {
-	a := permissions.Access{Kind: kind, Target: name, Real: OfCommand(name)}
-	info, err := os.Stat(filepath.FromSlash(name))
+func (d Disk) accessTo(kind permissions.AccessKind, name string) permissions.Access {
+	a := permissions.Access{Kind: kind, Target: name, Real: d.OfCommand(name)}
+	info, err := os.Stat(d.Place(name))
 	a.Tree = err != nil || info.IsDir()
 	return a
 }
@@ -25,20 +24,20 @@ func accessTo(kind permissions.AccessKind, name string) permissions.Access {
 // linksBelow lists the links below a directory and below the directories that they lead
 // to: those that a program meets that walks the tree and follows links. It fails where
 // there are more names than the budget.
-func linksBelow(dir string, budget *int) ([]string, error) {
+func (d Disk) linksBelow(dir string, budget *int) ([]string, error) {
 	var links []string
 	seen := map[string]bool{}
 	for dirs := []string{dir}; len(dirs) > 0; {
 		at := dirs[0]
 		dirs = dirs[1:]
-		actual := OfCommand(at)
+		actual := d.OfCommand(at)
 		if seen[actual] {
 			continue
 		}
 		if seen[actual] = true; Below(actual, procDir) {
 			return nil, errTooMany // links in there lead to places without a name
 		}
-		entries, err := entriesOf(at, budget)
+		entries, err := d.entriesOf(at, budget)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +48,7 @@ func linksBelow(dir string, budget *int) ([]string, error) {
 				dirs = append(dirs, name)
 			case e.Type()&os.ModeSymlink != 0:
 				links = append(links, name)
-				if accessTo(permissions.AccessRead, name).Tree {
+				if d.accessTo(permissions.AccessRead, name).Tree {
 					dirs = append(dirs, name)
 				}
 			}
@@ -60,17 +59,18 @@ func linksBelow(dir string, budget *int) ([]string, error) {
 
 // entriesOf lists a directory and takes its entries off the budget. A directory that cannot
 // be read has none.
-func entriesOf(dir string, budget *int) ([]os.DirEntry, error) {
-	info, err := os.Stat(filepath.FromSlash(dir)) // opening a pipe waits
+func (d Disk) entriesOf(dir string, budget *int) ([]os.DirEntry, error) {
+	dir = d.Place(dir)
+	info, err := os.Stat(dir) // opening a pipe waits
 	if err != nil || !info.IsDir() {
 		return nil, nil // a command finds nothing there either
 	}
-	d, err := os.Open(filepath.FromSlash(dir))
+	f, err := os.Open(dir)
 	if err != nil {
 		return nil, nil
 	}
-	defer d.Close()
-	entries, err := d.ReadDir(*budget + 1)
+	defer f.Close()
+	entries, err := f.ReadDir(*budget + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil
 	}

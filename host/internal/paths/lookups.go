@@ -61,8 +61,6 @@ type View interface {
 	// At is a path by which this process finds what lies at a clean, absolute one, whose links
 	// are resolved but for the last name.
 	At(path string) string
-	// Resolve is [filepath.EvalSymlinks] there.
-	Resolve(path string) (string, error)
 }
 
 // Through has files looked at by a view from now on; nil is as this process sees them.
@@ -79,14 +77,18 @@ func (l *Lookups) At(path string) string {
 	return l.at(path)
 }
 
-// Mapping is [Lookups.At] for many paths.
-func (l *Lookups) Mapping() func(path string) string {
+// Disk is [Lookups.At] for many paths.
+func (l *Lookups) Disk() Disk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.disk()
+}
+
+func (l *Lookups) disk() Disk {
 	if l.view == nil {
-		return func(path string) string { return path }
+		return Disk{}
 	}
-	return l.view.At
+	return Disk{l.view.At}
 }
 
 func (l *Lookups) at(path string) string {
@@ -129,15 +131,9 @@ func (l *Lookups) look(path string) Location {
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return Location{Path: path, Err: err}
 	}
-	if l.view != nil {
-		target, err := l.view.Resolve(path)
-		return Location{cmp.Or(target, path), err, true}
-	}
-	_, err = os.Stat(path)
-	if target := Real(path); target != "" {
-		path = target
-	}
-	return Location{path, err, true}
+	d := l.disk()
+	_, err = os.Stat(d.Place(path))
+	return Location{cmp.Or(d.Real(path), path), err, true}
 }
 
 // in returns what was looked up in a directory.

@@ -115,9 +115,10 @@ func (g *judging) analyse(text string, at shell.Place) permissions.Command {
 		language = abi.ShellPowerShell
 	}
 	command := commands.Analyse(language, text, at)
-	command.Resolve(paths.OfCommand)
+	disk := g.session().Walked.Disk()
+	command.Resolve(disk.OfCommand)
 	policy := g.Policy()
-	paths.AddMatches(&command, policy.SandboxPolicy(nil).Withholds, func() bool { return g.wholly(policy, "") })
+	disk.AddMatches(&command, policy.SandboxPolicy(nil).Withholds, func() bool { return g.wholly(policy, "") })
 	command.Unsandboxed = g.leavesSandbox()
 	return command
 }
@@ -125,7 +126,7 @@ func (g *judging) analyse(text string, at shell.Place) permissions.Command {
 // place is where a command runs that an operation, or with an empty one the call itself, is
 // about: directories as they really lie, since a shell steps out of one by where that is.
 func (g *judging) place(operation string) shell.Place {
-	policy, at := g.Policy(), g.session().Walked.Mapping()
+	policy, at := g.Policy(), g.session().Walked.Disk().Place
 	return shell.Place{
 		Cwd:     really(policy.Cwd()),
 		Home:    really(g.session().Rules.Home()),

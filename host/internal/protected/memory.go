@@ -45,8 +45,8 @@ func (m *Memory) Lookups() *paths.Lookups {
 // Through has files looked at as commands find them whose changes are staged.
 func (m *Memory) Through(v paths.View) { m.files.Through(v) }
 
-// Mapping returns where this process finds what commands find at a path; see [paths.View].
-func (m *Memory) Mapping() func(path string) string { return m.files.Mapping() }
+// Disk is where commands find files.
+func (m *Memory) Disk() paths.Disk { return m.files.Disk() }
 
 // Find is [permissions.SandboxPolicy.Find] by [Memory.Lookups], for the rules that a sandbox is
 // to enforce of a policy; they look at files by the same. Of the hidden paths it returns those

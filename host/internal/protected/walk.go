@@ -73,7 +73,7 @@ func (m *Memory) NewWalk(ctx context.Context, policy *permissions.Policy, rules 
 	now := &snapshot{policy: policy, dirs: make(map[string]*directory, len(before.dirs))}
 	return &Walk{
 		ctx: ctx, rules: rules, memory: m, until: b.Until, guarding: make(map[string]bool),
-		dirs: reader{rules: rules, left: b.Names, only: b.Only, before: before, now: now, at: m.files.Mapping()},
+		dirs: reader{rules: rules, left: b.Names, only: b.Only, before: before, now: now, at: m.Disk().Resolved},
 	}
 }
 

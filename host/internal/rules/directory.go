@@ -176,10 +176,7 @@ func (v *View) destinationIn(tree paths.View, path string) (permissions.Dir, err
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(v.Cwd, target)
 	}
-	lies, err := tree.Resolve(target)
-	if err != nil {
-		return permissions.Dir{}, abi.Errorf(abi.CodeNotFound, "%s: %w", target, err)
-	}
+	lies := paths.Disk{At: tree.At}.Real(target)
 	info, err := os.Lstat(tree.At(lies))
 	switch {
 	case err != nil:

@@ -67,15 +67,15 @@ type listing struct {
 // Clear reports whether the index and the history of the repository that an access is to
 // hold no path in its tree that rules withhold, and whether the objects that the access
 // names are commits of that history. Whole adds to the history all commits that the repository
-// holds, whether or not anything leads to them. At is a path by which this process finds what
-// commands find at another one.
-func (p *Past) Clear(ctx context.Context, policy *permissions.Policy, a permissions.Access, whole bool, at func(path string) string) bool {
-	t := p.tree(at(a.Former))
+// holds, whether or not anything leads to them. It looks at the disk as
+// commands find it.
+func (p *Past) Clear(ctx context.Context, policy *permissions.Policy, a permissions.Access, whole bool, disk paths.Disk) bool {
+	t := p.tree(disk.Place(a.Former))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.longest, longestListing))
 	defer cancel()
-	if !t.list(ctx, policy, a.Former, at) || whole && !t.listRest(ctx) {
+	if !t.list(ctx, policy, a.Former, disk) || whole && !t.listRest(ctx) {
 		return false
 	}
 	in := func(name string) bool { return paths.Below(name, a.Target) || paths.Below(name, a.Real) }
@@ -100,8 +100,8 @@ func (p *Past) tree(top string) *workTree {
 }
 
 // list brings the lists up to date, and reports whether they are complete.
-func (t *workTree) list(ctx context.Context, policy *permissions.Policy, top string, at func(path string) string) bool {
-	dir, staged := gitDirOf(top, at)
+func (t *workTree) list(ctx context.Context, policy *permissions.Policy, top string, disk paths.Disk) bool {
+	dir, staged := gitDirOf(top, disk)
 	if dir == "" || time.Now().Before(t.retry) {
 		return false
 	}
@@ -200,9 +200,9 @@ func (t *workTree) restOf(ctx context.Context) (paths []string, unled map[string
 
 // gitDirOf returns git's own directory of a work tree, by a path of this process, and whether
 // that is of what is staged. It returns "" where references or objects come from elsewhere, too.
-func gitDirOf(top string, at func(path string) string) (dir string, staged bool) {
+func gitDirOf(top string, disk paths.Disk) (dir string, staged bool) {
 	named := filepath.Join(top, ".git")
-	if content, err := paths.Beginning(at(named)); err == nil {
+	if content, err := paths.Beginning(disk.Entry(named)); err == nil {
 		to, ok := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir:")
 		if named = strings.TrimSpace(to); !ok {
 			return "", false
@@ -211,7 +211,7 @@ func gitDirOf(top string, at func(path string) string) (dir string, staged bool)
 			named = filepath.Join(top, named)
 		}
 	}
-	dir = at(filepath.Clean(named))
+	dir = disk.Entry(filepath.Clean(named))
 	stat := os.Stat
 	if staged = dir != filepath.Clean(named); staged {
 		stat = os.Lstat // a link would lead out of what is staged

@@ -17,9 +17,6 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// there is where files lie that are not staged.
-func there(path string) string { return path }
-
 // TestPastIsKept has git list a history once for each state of its references, and not at
 // all for a while where that did not end in time.
 func TestPastIsKept(t *testing.T) {
@@ -49,7 +46,7 @@ func TestPastIsKept(t *testing.T) {
 	}
 	f := Past{longest: testenv.Patience}
 	isClear := func(ctx context.Context) bool {
-		return f.Clear(ctx, policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, false, there)
+		return f.Clear(ctx, policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, false, paths.Disk{})
 	}
 	listed := func() bool { // and not known from before
 		known := f.tree(top).commits["mark"]
@@ -67,7 +64,7 @@ func TestPastIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	wholly := func() bool {
-		return f.Clear(t.Context(), policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, true, there)
+		return f.Clear(t.Context(), policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, true, paths.Disk{})
 	}
 	if !wholly() {
 		t.Error("what nothing leads to is not clear, where there is nothing")
@@ -151,7 +148,7 @@ func TestPastOfStaged(t *testing.T) {
 	}
 	f := Past{longest: testenv.Patience}
 	isClear := func() bool {
-		return f.Clear(t.Context(), policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, true, at)
+		return f.Clear(t.Context(), policy, permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Tree: true, Former: top}, true, paths.Disk{At: at})
 	}
 	for _, step := range []struct {
 		commands string

@@ -89,7 +89,7 @@ func (t *Trees) clear(ctx context.Context, c *permissions.Command, a permissions
 	case !t.holdsNothing(ctx, a, s):
 		return false
 	}
-	return a.Former == "" || t.past.Clear(ctx, s.Policy, a, whole, t.memory.Mapping())
+	return a.Former == "" || t.past.Clear(ctx, s.Policy, a, whole, t.memory.Disk())
 }
 
 // holdsNothing reports whether a tree holds nothing that rules withhold.

@@ -1,0 +1,97 @@
+package paths
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Disk is where paths lead, for those who are not given descriptors: as this process sees files,
+// or by At as commands do whose changes are staged; see [View]. The zero value is the former.
+type Disk struct{ At func(path string) string }
+
+// Place is a path by which this process finds what lies at one; the last name may be a link, too.
+func (d Disk) Place(path string) string {
+	if d.At == nil {
+		return filepath.FromSlash(path)
+	}
+	return d.At(d.Real(path))
+}
+
+// Entry is Place of what lies at a path itself, be it a link.
+func (d Disk) Entry(path string) string {
+	if d.At == nil {
+		return filepath.FromSlash(path)
+	}
+	dir := d.Real(filepath.Dir(path))
+	if dir == "" {
+		return ""
+	}
+	return d.At(filepath.Join(dir, filepath.Base(path)))
+}
+
+// Resolved is Entry of a path in a directory whose links are resolved.
+func (d Disk) Resolved(path string) string {
+	if d.At == nil {
+		return path
+	}
+	return d.At(path)
+}
+
+// OfCommand resolves a path that a command names. In the kernel's directories it goes by
+// names alone. It returns "" where the path cannot be resolved: then a person is asked,
+// whatever rules there are.
+func (d Disk) OfCommand(name string) string {
+	if !InKernelDir(name) {
+		return d.Real(name)
+	}
+	return kernelPath(name, maxLinks)
+}
+
+// maxLinks bounds how many links lead on in one path.
+const maxLinks = 40
+
+// Real is the function [Real].
+func (d Disk) Real(path string) string {
+	if d.At == nil {
+		return Real(path)
+	}
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	at, rest := "/", strings.Split(path, "/")
+	for links := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, name)
+		if InKernelDir(next) {
+			return kernelPath(filepath.Join(next, filepath.Join(rest...)), maxLinks)
+		}
+		info, err := os.Lstat(d.At(next))
+		switch {
+		case err != nil && !errors.Is(NotDirectory(err), fs.ErrNotExist):
+			return ""
+		case err != nil || info.Mode()&fs.ModeSymlink == 0:
+			at = next
+			continue
+		}
+		to, err := os.Readlink(d.At(next))
+		if links++; err != nil || links > maxLinks {
+			return ""
+		}
+		if filepath.IsAbs(to) {
+			at = "/"
+		}
+		rest = append(strings.Split(to, "/"), rest...)
+	}
+	return at
+}
