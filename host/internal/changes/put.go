@@ -1,10 +1,13 @@
 package changes
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
@@ -23,21 +26,138 @@ import (
 // A mode of 0 keeps the former one of a file, and is that of new files and directories
 // for others. Owner and attributes are kept of a file that stays a file.
 func (f *Found) Put(ctx context.Context, to *Node, content io.Reader, ready func() error) error {
-	if err := f.possible(to); err != nil {
+	if f.Node.Equal(to) {
+		return f.possible(to)
+	}
+	p, err := f.Prepare(ctx, to, content, nil)
+	if err != nil {
 		return err
 	}
-	if ready == nil {
-		ready = func() error { return nil }
+	err = SyncAll([]*Prepared{p})
+	if err == nil && ready != nil {
+		err = ready()
 	}
+	if err != nil {
+		return errors.Join(err, p.Discard())
+	}
+	return p.Commit(ctx)
+}
+
+// Prepared is what is to take the place of what was found. One of Commit and Discard ends it.
+type Prepared struct {
+	found *Found
+	to    *Node
+	later *workspace.Later
+	// A file is made before: by the one where there was a file or nothing, else by the other.
+	draft *workspace.Draft
+	spot  *workspace.Spot
+}
+
+// Prepare makes ready for [Found.Put] in steps, so that many can take them together: the
+// content has no name yet. It is on the disk after [SyncAll]. Later, unless nil, writes out
+// the directories that Commit changes.
+func (f *Found) Prepare(ctx context.Context, to *Node, content io.Reader, later *workspace.Later) (p *Prepared, err error) {
+	if err := f.possible(to); err != nil {
+		return nil, err
+	}
+	p = &Prepared{found: f, to: to, later: later}
 	switch {
-	case f.Node.Equal(to):
-		return nil
-	case f.Node.Same(to):
-		return f.setMode(ctx, to.Mode, ready)
-	case to.Is(File) && (f.Node == nil || f.Node.Is(File) && f.writable()):
-		return f.write(ctx, to, content, ready)
+	case !to.Is(File) || f.Node.Same(to):
+		return p, nil
+	case f.Node == nil || f.Node.Is(File) && f.writable():
+		p.draft, err = f.place.Draft()
+	default:
+		p.spot, err = workspace.NewSpot(f.Path, false)
 	}
-	return f.replace(ctx, to, content, ready)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.fill(ctx, content); err != nil {
+		return nil, errors.Join(err, p.Discard())
+	}
+	return p, nil
+}
+
+// fill makes the file.
+func (p *Prepared) fill(ctx context.Context, content io.Reader) error {
+	if p.draft != nil {
+		err := pour(ctx, p.draft, content)
+		if err == nil && p.to.Mode != 0 {
+			err = p.draft.SetMode(p.to.Mode)
+		}
+		return err
+	}
+	mode := p.to.Mode
+	if mode == 0 && p.found.Node.Is(File) {
+		mode = p.found.Node.Mode
+	}
+	const usual = 0o644
+	return p.spot.MakeFile(func(f workspace.File) error { return pour(ctx, f, content) }, cmp.Or(mode, usual))
+}
+
+// SyncAll writes contents out to the disk, side by side.
+func SyncAll(list []*Prepared) error {
+	var drafts []*workspace.Draft
+	for _, p := range list {
+		if p.draft != nil { // a spot did so at once
+			drafts = append(drafts, p.draft)
+		}
+	}
+	return workspace.SyncAll(drafts)
+}
+
+// Commit is the end of [Found.Put], and its error is as there.
+func (p *Prepared) Commit(ctx context.Context) error {
+	f := p.found
+	if p.draft != nil {
+		if p.later != nil {
+			p.draft.Later(p.later)
+		}
+		_, err := p.draft.Commit(f.Info)
+		return err
+	}
+	if p.spot == nil {
+		var err error
+		if p.spot, err = workspace.NewSpot(f.Path, p.to != nil); err != nil {
+			return err
+		}
+	}
+	if p.later != nil {
+		p.spot.Later(p.later)
+	}
+	return errors.Join(p.place(ctx), p.spot.Discard())
+}
+
+// place puts what is no content of a file in place, and a file in place of something else.
+func (p *Prepared) place(ctx context.Context) error {
+	f, s := p.found, p.spot
+	switch to := p.to; {
+	case f.Node.Same(to):
+		if err := f.still(ctx); err != nil {
+			return err
+		}
+		return s.SetMode(f.Info, to.Mode)
+	case to.Is(Dir):
+		if err := s.MakeDir(to.Mode); err != nil {
+			return err
+		}
+	case to.Is(Link):
+		if err := s.MakeLink(string(to.Target)); err != nil {
+			return err
+		}
+	}
+	return s.Commit(f.Info, func() error { return f.still(ctx) })
+}
+
+// Discard takes away what was prepared.
+func (p *Prepared) Discard() error {
+	switch {
+	case p.draft != nil:
+		return p.draft.Discard()
+	case p.spot != nil:
+		return p.spot.Discard()
+	}
+	return nil
 }
 
 // possible tells why one cannot become the other, or is nil.
@@ -57,85 +177,47 @@ func (f *Found) writable() bool {
 	return f.Info.Mode&write != 0
 }
 
-// write puts content in place of a file, or where there is none.
-func (f *Found) write(ctx context.Context, to *Node, content io.Reader, ready func() error) error {
-	draft, err := f.place.Draft()
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(draft, Cancellable(ctx, content))
-	if err == nil && to.Mode != 0 {
-		err = draft.SetMode(to.Mode)
-	}
-	if err == nil {
-		err = draft.Sync()
-	}
-	if err == nil {
-		err = ready()
-	}
-	if err != nil {
-		return errors.Join(err, draft.Discard())
-	}
-	_, err = draft.Commit(f.Info)
-	return err
+// Source is a content that is more than bytes, for [Found.Put].
+type Source interface {
+	io.Reader
+	// Sparse says that what is only zeros is to be holes.
+	Sparse() bool
+	// Finish is called with the file that got all of it, before that has its name.
+	Finish(fd uintptr) error
 }
 
-// setMode changes permission bits alone.
-func (f *Found) setMode(ctx context.Context, mode uint32, ready func() error) error {
-	return f.at(false, func(s *workspace.Spot) error {
-		if err := f.still(ctx); err != nil {
-			return err
-		}
-		if err := ready(); err != nil {
-			return err
-		}
-		return s.SetMode(f.Info, mode)
-	})
-}
+// buffers are for contents on their way.
+var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
-// replace puts anything in place of anything.
-func (f *Found) replace(ctx context.Context, to *Node, content io.Reader, ready func() error) error {
-	if to.Is(File) && to.Mode == 0 && f.Node.Is(File) {
-		kept := *to
-		kept.Mode = f.Node.Mode
-		to = &kept
-	}
-	return f.at(to != nil, func(s *workspace.Spot) error {
-		if err := makeIn(ctx, s, to, content); err != nil {
+// zeros are what a hole reads as.
+var zeros [64 << 10]byte
+
+// pour gives a file its content.
+func pour(ctx context.Context, f workspace.File, content io.Reader) error {
+	buf := buffers.Get().(*[64 << 10]byte) //nolint:errcheck,forcetypeassert // it holds nothing else
+	defer buffers.Put(buf)
+	from, more := content.(Source)
+	sparse := more && from.Sparse()
+	for {
+		n, err := io.ReadFull(Cancellable(ctx, content), buf[:])
+		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !ended {
 			return err
 		}
-		if err := ready(); err != nil {
-			return err
+		if part := buf[:n]; sparse && bytes.Equal(part, zeros[:n]) {
+			err = f.Skip(int64(n))
+		} else {
+			_, err = f.Write(part)
 		}
-		return s.Commit(f.Info, func() error { return f.still(ctx) })
-	})
-}
-
-func (f *Found) at(makeDirs bool, do func(s *workspace.Spot) error) error {
-	s, err := workspace.NewSpot(f.Path, makeDirs)
-	if err != nil {
-		return err
+		switch {
+		case err != nil:
+			return err
+		case ended && more:
+			return from.Finish(f.Fd())
+		case ended:
+			return nil
+		}
 	}
-	err = do(s)
-	return errors.Join(err, s.Discard())
-}
-
-// makeIn makes what is to lie at a spot.
-func makeIn(ctx context.Context, s *workspace.Spot, to *Node, content io.Reader) error {
-	switch {
-	case to == nil:
-		return nil
-	case to.Kind == Dir:
-		return s.MakeDir(to.Mode)
-	case to.Kind == Link:
-		return s.MakeLink(string(to.Target))
-	}
-	mode := to.Mode
-	if mode == 0 {
-		const usual = 0o644
-		mode = usual
-	}
-	return s.MakeFile(Cancellable(ctx, content), mode)
 }
 
 // still looks whether an open file holds what it held: one that is written meanwhile

@@ -16,7 +16,7 @@ import (
 const maxExchanges = 16
 
 func (s *staging) commit(was Info) (Info, error) {
-	if err := s.calls.sync(s.fd); err != nil {
+	if err := s.sync(); err != nil {
 		return Info{}, err
 	}
 	mine, err := fstat(s.fd)

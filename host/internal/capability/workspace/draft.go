@@ -72,6 +72,20 @@ func (d *Draft) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Skip adds so many zeros, which take no room where the file system has holes.
+func (d *Draft) Skip(n int64) error {
+	if d.over {
+		return d.ended()
+	}
+	if err := d.skip(n); err != nil {
+		return writeFault(d.target, err)
+	}
+	return nil
+}
+
+// Fd is the file that holds the content, for attributes.
+func (d *Draft) Fd() uintptr { return d.handle() }
+
 // ReadAt reads back what was written, as [io.ReaderAt] has it.
 func (d *Draft) ReadAt(p []byte, off int64) (int, error) {
 	if d.over {

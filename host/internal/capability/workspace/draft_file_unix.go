@@ -15,9 +15,12 @@ const maxWrite = 1 << 30
 type stagedFile struct {
 	calls calls
 	fd    int // -1 once it is closed
+	// synced says that all of it is on the disk.
+	synced bool
 }
 
 func (f *stagedFile) write(p []byte) (int, error) {
+	f.synced = false
 	done := 0
 	for done < len(p) {
 		part := p[done:min(len(p), done+maxWrite)]
@@ -35,9 +38,32 @@ func (f *stagedFile) write(p []byte) (int, error) {
 	return done, nil
 }
 
-func (f *stagedFile) sync() error { return f.calls.sync(f.fd) }
+// skip leaves a hole.
+func (f *stagedFile) skip(n int64) error {
+	f.synced = false
+	at, err := unix.Seek(f.fd, n, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	return again(func() error { return unix.Ftruncate(f.fd, at) })
+}
+
+func (f *stagedFile) handle() uintptr {
+	f.synced = false // who asks for it does something with it
+	return uintptr(f.fd)
+}
+
+func (f *stagedFile) sync() error {
+	if f.synced {
+		return nil
+	}
+	err := f.calls.sync(f.fd)
+	f.synced = err == nil
+	return err
+}
 
 func (f *stagedFile) setMode(mode uint32) error {
+	f.synced = false
 	return again(func() error { return unix.Fchmod(f.fd, mode) })
 }
 

@@ -49,9 +49,16 @@ func Lstat(path string) (Info, string, error) {
 	return info, target, nil
 }
 
-// MakeFile makes a regular file with a content and permission bits.
-func (s *Spot) MakeFile(content io.Reader, mode uint32) error {
-	return s.fault(s.makeFile(content, mode&0o777))
+// File is a file that gets its content; see [Draft].
+type File interface {
+	io.Writer
+	Skip(n int64) error
+	Fd() uintptr
+}
+
+// MakeFile makes a regular file with permission bits, and the content that fill gives it.
+func (s *Spot) MakeFile(fill func(f File) error, mode uint32) error {
+	return s.fault(s.makeFile(fill, mode&0o777))
 }
 
 // MakeDir makes an empty directory with permission bits; 0 are those of new directories.

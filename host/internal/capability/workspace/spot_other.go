@@ -4,7 +4,6 @@ package workspace
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,20 +35,27 @@ func lookAt(path string) (Info, string, error) {
 	return infoOf(fi), target, err
 }
 
-func (m *making) makeFile(content io.Reader, mode uint32) error {
+func (m *making) makeFile(fill func(f File) error, mode uint32) error {
 	name := tempName(m.base)
 	f, err := m.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, fs.FileMode(mode))
 	if err != nil {
 		return err
 	}
 	m.file, m.temp = f, name
-	if _, err := io.Copy(f, content); err != nil {
+	if err := fill(filling{&m.staging}); err != nil {
 		return err
 	}
 	err = errors.Join(f.Sync(), f.Close())
 	m.file = nil
 	return err
 }
+
+// filling is a file of a spot.
+type filling struct{ *staging }
+
+func (f filling) Write(p []byte) (int, error) { return f.file.Write(p) }
+func (f filling) Skip(n int64) error          { return f.skip(n) }
+func (f filling) Fd() uintptr                 { return f.handle() }
 
 func (m *making) makeDir(mode uint32) error {
 	if mode == 0 {

@@ -4,7 +4,6 @@ package workspace
 
 import (
 	"errors"
-	"io"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -50,11 +49,11 @@ func lookAt(path string) (Info, string, error) {
 	return info, target, err
 }
 
-func (m *making) makeFile(content io.Reader, mode uint32) error {
+func (m *making) makeFile(fill func(f File) error, mode uint32) error {
 	if err := m.open(0o600); err != nil {
 		return err
 	}
-	if _, err := io.Copy(writerFunc(m.write), content); err != nil {
+	if err := fill(filling{&m.stagedFile}); err != nil {
 		return err
 	}
 	if err := m.setMode(mode); err != nil {
@@ -63,10 +62,12 @@ func (m *making) makeFile(content io.Reader, mode uint32) error {
 	return m.sync()
 }
 
-// writerFunc is a function as a writer.
-type writerFunc func(p []byte) (int, error)
+// filling is a file of a spot.
+type filling struct{ *stagedFile }
 
-func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
+func (f filling) Write(p []byte) (int, error) { return f.write(p) }
+func (f filling) Skip(n int64) error          { return f.skip(n) }
+func (f filling) Fd() uintptr                 { return f.handle() }
 
 func (m *making) makeDir(mode uint32) error {
 	m.plan = func(name string) error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -20,8 +19,10 @@ var spots = map[string]struct {
 	done func(path string) bool
 }{
 	"remove": {func(*Spot) error { return nil }, func(path string) bool { _, err := os.Lstat(path); return os.IsNotExist(err) }},
-	"file":   {func(s *Spot) error { return s.MakeFile(strings.NewReader("new"), 0o640) }, func(path string) bool { return text(path) == "new" }},
-	"link":   {func(s *Spot) error { return s.MakeLink("new") }, func(path string) bool { to, _ := os.Readlink(path); return to == "new" }},
+	"file": {func(s *Spot) error {
+		return s.MakeFile(func(f File) error { _, err := f.Write([]byte("new")); return err }, 0o640)
+	}, func(path string) bool { return text(path) == "new" }},
+	"link": {func(s *Spot) error { return s.MakeLink("new") }, func(path string) bool { to, _ := os.Readlink(path); return to == "new" }},
 	"directory": {func(s *Spot) error { return s.MakeDir(0o700) }, func(path string) bool {
 		info, err := os.Lstat(path)
 		return err == nil && info.IsDir() && info.Mode().Perm() == 0o700

@@ -1,0 +1,55 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package workspace
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// Later are directories that got new names, to be written out to the disk together: what
+// many commits change in one directory costs one wait for the disk then. Until Sync what was
+// committed may be lost if the machine stops. It is for one goroutine.
+type Later struct{ dirs map[inode]int }
+
+type inode struct{ device, number uint64 }
+
+// note is calls.syncDir.
+func (l *Later) note(dir int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(dir, &st); err != nil {
+		return err
+	}
+	at := inode{uint64(st.Dev), st.Ino} //nolint:unconvert,gosec // its type differs by system
+	if _, ok := l.dirs[at]; ok {
+		return nil
+	}
+	held, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	if l.dirs == nil {
+		l.dirs = make(map[inode]int)
+	}
+	l.dirs[at] = held
+	return nil
+}
+
+// Sync writes them out.
+func (l *Later) Sync() error {
+	var list []func() error
+	for _, fd := range l.dirs {
+		list = append(list, func() error {
+			err := syncDirectory(fd)
+			_ = unix.Close(fd) // it was read
+			return err
+		})
+	}
+	l.dirs = nil
+	return together(list)
+}
+
+// Later has Commit leave it to l to write out directories.
+func (d *Draft) Later(l *Later) { d.calls.syncDir = l.note }
+
+// Later has Commit and SetMode leave it to l to write out directories.
+func (s *Spot) Later(l *Later) { s.calls.syncDir = l.note }
