@@ -79,25 +79,17 @@ func Ordered(list []Change) []Change {
 		}
 	}
 	out := slices.Clone(list)
-	Order(out, func(c Change) (path string, gone, first bool) {
-		below := func(dir string) bool { return Below(c.Path, dir) }
-		return c.Path, c.After == nil, c.After == nil && slices.ContainsFunc(turned, below)
-	})
-	return out
-}
-
-// Order orders what becomes of paths as [Ordered] does: of tells of each the path, whether
-// nothing is to lie there, and whether that comes before all else.
-func Order[T any](list []T, of func(T) (path string, gone, first bool)) {
-	slices.SortFunc(list, func(a, b T) int {
-		pathA, goneA, firstA := of(a)
-		pathB, goneB, firstB := of(b)
-		byPath := ComparePaths(pathA, pathB)
-		if goneA {
+	first := func(c *Change) bool {
+		return c.After == nil && slices.ContainsFunc(turned, func(dir string) bool { return Below(c.Path, dir) })
+	}
+	slices.SortFunc(out, func(a, b Change) int {
+		byPath := ComparePaths(a.Path, b.Path)
+		if a.After == nil {
 			byPath = -byPath
 		}
-		return cmp.Or(rank(goneA, firstA)-rank(goneB, firstB), byPath)
+		return cmp.Or(rank(a.After == nil, first(&a))-rank(b.After == nil, first(&b)), byPath)
 	})
+	return out
 }
 
 func rank(gone, first bool) int {

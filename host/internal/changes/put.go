@@ -78,6 +78,9 @@ func (f *Found) Prepare(ctx context.Context, to *Node, content io.Reader, later 
 	return p, nil
 }
 
+// Again has Commit go by what was found later, which is the same to the caller.
+func (p *Prepared) Again(f *Found) { p.found = f }
+
 // fill makes the file.
 func (p *Prepared) fill(ctx context.Context, content io.Reader) error {
 	if p.draft != nil {

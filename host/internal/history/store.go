@@ -131,7 +131,7 @@ func Open(dir string, o Options) *Store {
 // returns without an error both are on the disk. Errors are *[abi.Error].
 func (s *Store) Keep(ctx context.Context, w capability.Write) (id string, err error) {
 	if !utf8.ValidString(w.Path) {
-		return "", abi.Errorf(abi.CodeInvalidInput, "the path %q is no UTF-8, and the history has no words for it; rename the file or its directory", w.Path)
+		return "", noWords(w.Path)
 	}
 	l := line{Record: Record{
 		Kind: KindWrite, Call: w.Call.ID, Tool: w.Call.Tool, Path: w.Path,
@@ -144,17 +144,46 @@ func (s *Store) Keep(ctx context.Context, w capability.Write) (id string, err er
 	return s.keep(ctx, l, before)
 }
 
-// KeepChange records any change that is about to be done, as Keep records the write of a
-// file. Before holds what a file was; nil where there was none.
-func (s *Store) KeepChange(ctx context.Context, by capability.Call, c changes.Change, before io.Reader) (id string, err error) {
-	if !utf8.ValidString(c.Path) {
-		return "", abi.Errorf(abi.CodeInvalidInput, "the path %q is no UTF-8, and the history has no words for it; rename the file or its directory", c.Path)
+// KeepAll records changes of any kind that are about to be done, as Keep records the write
+// of a file, all of them or none, and returns their ids. Before holds what each file was;
+// nil where there was none.
+func (s *Store) KeepAll(ctx context.Context, by capability.Call, list []changes.Change, before []io.Reader) (ids []string, err error) {
+	if len(list) == 0 {
+		return nil, nil
 	}
-	l := line{Record: Record{Kind: KindWrite, Call: by.ID, Tool: by.Tool, Path: c.Path, Before: c.Before, After: c.After}}
-	if !c.Before.Is(changes.File) {
-		return s.keep(ctx, l, nil)
+	items := make([]item, len(list))
+	defer func() {
+		for _, it := range items {
+			it.p.discard()
+		}
+	}()
+	for i := range list {
+		c := &list[i]
+		if !utf8.ValidString(c.Path) {
+			return nil, noWords(c.Path)
+		}
+		items[i].l = &line{Record: Record{Kind: KindWrite, Call: by.ID, Tool: by.Tool, Path: c.Path, Before: c.Before, After: c.After}}
+		if !c.Before.Is(changes.File) {
+			continue
+		}
+		if err := s.pack(ctx, &items[i], &former{before[i], c.Before.Size, c.Before.Mode, c.Before.Hash}); err != nil {
+			return nil, s.unkept(ctx, c.Path, err)
+		}
 	}
-	return s.keep(ctx, l, &former{content: before, size: c.Before.Size, mode: c.Before.Mode, hash: c.Before.Hash})
+	if err = s.begin(ctx); err == nil {
+		err = s.add(ctx, items...)
+	}
+	if err != nil {
+		return nil, s.unkept(ctx, list[0].Path, err)
+	}
+	for _, it := range items {
+		ids = append(ids, it.l.ID)
+	}
+	return ids, nil
+}
+
+func noWords(path string) error {
+	return abi.Errorf(abi.CodeInvalidInput, "the path %q is no UTF-8, and the history has no words for it; rename the file or its directory", path)
 }
 
 // former is what a file was.

@@ -2,18 +2,12 @@ package stage
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
@@ -53,6 +47,7 @@ func (s *Store) Apply(ctx context.Context, sel Selection) ([]Applied, error) {
 	}
 	a := &applying{store: s, sel: sel, call: newCall()}
 	err := s.alone(ctx, func() error { return a.run(ctx) })
+	slices.SortFunc(a.done, func(x, y Applied) int { return changes.ComparePaths(x.Path, y.Path) })
 	return a.done, err
 }
 
@@ -63,6 +58,8 @@ type applying struct {
 	call  string // what the history has all its writes under
 	done  []Applied
 	over  []*Entry // what is done
+	// closed are directories that get their modes in the end, as nothing could be put in them.
+	closed []changes.Change
 }
 
 func (a *applying) run(ctx context.Context) error {
@@ -142,34 +139,24 @@ func (a *applying) announce(list []Entry) error {
 	return a.store.index.add(lines...)
 }
 
+// together is how many changes are prepared, and written out to the disk, at a time.
+const together = 128
+
 // all does the changes, in their order.
 func (a *applying) all(ctx context.Context, w *walk) error {
-	list, early := order(w.out)
-	for i, e := range list {
-		if i == early {
+	for rank, list := range order(w.out) {
+		if rank == rankDirs {
 			if err := a.open(w.opaque); err != nil {
 				return err
 			}
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		done, written, err := a.apply(ctx, e)
-		if written {
-			a.over = append(a.over, e)
-			if !e.implied {
-				a.done = append(a.done, done)
+		for some := range slices.Chunk(list, together) {
+			if err := a.some(ctx, some); err != nil {
+				return err
 			}
 		}
-		if err != nil {
-			return fmt.Errorf("applying %s: %w", e.Path, err)
-		}
-		a.store.moment("applied")
 	}
-	if early == len(list) {
-		return a.open(w.opaque)
-	}
-	return nil
+	return a.shut(ctx)
 }
 
 // open has what the disk has be seen in directories that were replaced, once what it had
@@ -184,184 +171,39 @@ func (a *applying) open(dirs []string) error {
 	return nil
 }
 
-// order puts changes in the order to do them in: directories before what lies in them, and
-// what is removed last, from below. What lies on the disk in a directory that is replaced
-// goes first; so many are returned too.
-func order(list []Entry) (ordered []*Entry, early int) {
+// The order to do changes in: what lies on the disk in a directory that is replaced goes
+// first; then come directories, so that files can be prepared in them, and what is removed
+// last.
+const (
+	rankEarly = iota
+	rankDirs
+	rankFiles
+	rankRemoved
+	ranks
+)
+
+// order puts changes in the order to do them in. What is removed is from below.
+func order(list []Entry) (out [ranks][]*Entry) {
 	removed := make(map[string]bool)
 	for i := range list {
 		removed[list[i].Path] = list[i].Content == nil
 	}
-	for i := range list {
+	for i := range list { // they are by path
 		e := &list[i]
-		ordered = append(ordered, e)
-		if e.early = e.Content == nil && e.whole != "" && !removed[e.whole]; e.early {
-			early++
+		rank := rankFiles
+		switch {
+		case e.Content == nil && e.whole != "" && !removed[e.whole]:
+			rank = rankEarly
+		case e.Content == nil:
+			rank = rankRemoved
+		case e.Content.Is(changes.Dir):
+			rank = rankDirs
 		}
+		out[rank] = append(out[rank], e)
 	}
-	changes.Order(ordered, func(e *Entry) (path string, gone, first bool) { return e.Path, e.Content == nil, e.early })
-	return ordered, early
-}
-
-// apply does one change. It reports whether the path is what is staged now, which may be so
-// with an error too.
-func (a *applying) apply(ctx context.Context, e *Entry) (done Applied, written bool, err error) {
-	done.Path = e.Path
-	found, err := changes.Find(e.Path)
-	if e.Content == nil && abi.CodeOf(err) == abi.CodeNotDirectory {
-		done.Same = true
-		return done, true, nil // what it lay in is gone
-	}
-	if err != nil {
-		return done, false, err
-	}
-	defer func() { err = errors.Join(err, found.Close()) }()
-	if err := a.recheck(ctx, e, found); err != nil {
-		return done, false, abi.Errorf(abi.CodeChanged, "%w", err)
-	}
-	to := e.after()
-	done.Created, done.Removed = found.Node == nil, to == nil
-	if found.Node.Equal(to) {
-		done.Created, done.Removed, done.Same = false, false, true
-		return done, true, nil
-	}
-	done.Call = a.call
-	done.Notes, done.History, err = a.put(ctx, e, found, to)
-	return done, err == nil || errors.Is(err, workspace.ErrUncertain), err
-}
-
-// recheck completes what was found by what is known of it since it was checked, or checks
-// again.
-func (a *applying) recheck(ctx context.Context, e *Entry, found *changes.Found) error {
-	if found.Node == nil && e.now == nil {
-		return nil
-	}
-	if found.Node != nil && e.now != nil && stampOf(found.Info) == e.stamp {
-		found.Node.Hash = e.now.Hash
-		return nil
-	}
-	if found.File != nil {
-		held, err := found.Hash(ctx)
-		if err != nil {
-			return err
-		}
-		found.Node.Hash, found.Node.Size = held.Hash, held.Size
-	}
-	e.now, e.stamp = found.Node, stampOf(found.Info)
-	return e.unchanged(ctx)
-}
-
-// put does what is staged, of which the history keeps what was there. It returns the
-// history's record also with an error after which it may be done.
-func (a *applying) put(ctx context.Context, e *Entry, found *changes.Found, to *Content) (notes []string, id string, err error) {
-	var content io.Reader
-	if to.Is(changes.File) {
-		staged, err := changes.Find(e.place)
-		if err != nil {
-			return nil, "", err
-		}
-		defer func() { _ = staged.Close() }() // it was read
-		if staged.File == nil {
-			return nil, "", errors.New("what is staged for it is no file any more")
-		}
-		content = &exact{from: staged.Reader(), want: to.Hash}
-		defer func() {
-			if err == nil {
-				notes = e.rest(staged)
-			}
-		}()
-	}
-	err = found.Put(ctx, to, content, func() (err error) {
-		id, err = a.keep(ctx, e, found, to)
-		return err
-	})
-	if err != nil && id != "" && !errors.Is(err, workspace.ErrUncertain) {
-		err = errors.Join(err, a.store.options.History.Void(id))
-		id = ""
-	}
-	return nil, id, err
-}
-
-// rest does what a write does not, and tells what cannot be done.
-func (e *Entry) rest(staged *changes.Found) (notes []string) {
-	if !utf8.ValidString(e.Path) {
-		notes = append(notes, "what it was is not in the history, as its path is no UTF-8")
-	}
-	const set = 0o6000 // set-uid and set-gid
-	if staged.Info.Mode&set != 0 {
-		notes = append(notes, "its set-uid or set-gid bit was left out")
-	}
-	if e.names > 1 {
-		notes = append(notes, fmt.Sprintf("it has %d names, which became files of their own", e.names))
-	}
-	written, err := changes.Find(e.Path)
-	if err != nil || written.File == nil {
-		return notes
-	}
-	defer func() { _ = written.Close() }() // its content was not written
-	for _, name := range keepAttributes(staged.File, written.File) {
-		notes = append(notes, fmt.Sprintf("its attribute %s could not be kept", name))
-	}
-	return notes
-}
-
-// exact fails at the end of what is not what it was when it was looked at.
-type exact struct {
-	from io.Reader
-	want string
-	sum  interface {
-		io.Writer
-		Sum(b []byte) []byte
-	}
-}
-
-func (x *exact) Read(p []byte) (int, error) {
-	if x.sum == nil {
-		x.sum = sha256.New()
-	}
-	n, err := x.from.Read(p)
-	_, _ = x.sum.Write(p[:n]) // it never fails
-	if errors.Is(err, io.EOF) && hex.EncodeToString(x.sum.Sum(nil)) != x.want {
-		err = errors.New("what is staged for it changes while it is applied; try again")
-	}
-	return n, err
-}
-
-// keeper is a history that keeps changes of every kind.
-type keeper interface {
-	KeepChange(ctx context.Context, by capability.Call, c changes.Change, before io.Reader) (id string, err error)
-}
-
-// Tool is the name of a tool that a history has for what was applied.
-const Tool = "stage apply"
-
-// keep has the history keep what a path is before the change.
-func (a *applying) keep(ctx context.Context, e *Entry, found *changes.Found, to *Content) (string, error) {
-	h := a.store.options.History
-	if h == nil || !utf8.ValidString(e.Path) { // that the history has no words for
-		return "", nil
-	}
-	by := capability.Call{ID: a.call, Tool: Tool}
-	var before io.Reader
-	if found.File != nil {
-		before = found.Reader()
-	}
-	if k, ok := h.(keeper); ok {
-		return k.KeepChange(ctx, by, changes.Change{Path: e.Path, Before: found.Node, After: to}, before)
-	}
-	if !to.Is(changes.File) || found.Node != nil && before == nil {
-		return "", nil // it keeps files
-	}
-	w := capability.Write{Call: by, Path: e.Path, AfterSize: to.Size}
-	sum, err := hex.DecodeString(to.Hash)
-	if err != nil {
-		return "", err
-	}
-	copy(w.AfterHash[:], sum)
-	if before != nil {
-		w.Before, w.BeforeSize, w.Mode = before, found.Node.Size, found.Node.Mode
-	}
-	return h.Keep(ctx, w)
+	slices.Reverse(out[rankEarly])
+	slices.Reverse(out[rankRemoved])
+	return out
 }
 
 // finish forgets what is done: all of it at once where that is all that was staged.

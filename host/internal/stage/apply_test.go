@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/changes"
 	"github.com/toolquay/toolquay/host/internal/history"
 	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/internal/testenv"
@@ -156,15 +158,15 @@ func stagedNames(tb testing.TB, r *room) string {
 
 // meddler is a history that does something between the look at a file and the write.
 type meddler struct {
-	capability.History
+	stage.History
 	do     func()
 	voided int
 }
 
-func (m *meddler) Keep(ctx context.Context, w capability.Write) (string, error) {
-	id, err := m.History.Keep(ctx, w)
+func (m *meddler) KeepAll(ctx context.Context, by capability.Call, list []changes.Change, before []io.Reader) ([]string, error) {
+	ids, err := m.History.KeepAll(ctx, by, list, before)
 	m.do()
-	return id, err
+	return ids, err
 }
 
 func (m *meddler) Void(id string) error {
@@ -211,7 +213,7 @@ func TestChangedUnderneath(t *testing.T) {
 				}
 				return
 			}
-			if abi.CodeOf(err) != abi.CodeChanged || len(done) != 0 || m.voided != 1 {
+			if abi.CodeOf(err) != abi.CodeChanged || len(done) != 0 || m.voided == 0 {
 				t.Fatalf("%v, %v, %d voided", done, err, m.voided)
 			}
 			if got := tree(t, r.work); got != after {

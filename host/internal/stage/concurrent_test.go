@@ -1,7 +1,6 @@
 package stage_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,18 +9,8 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/stage"
 )
-
-// loud is a history that tells when a file is about to be written.
-type loud struct{ capability.History }
-
-func (l loud) Keep(ctx context.Context, w capability.Write) (string, error) {
-	id, err := l.History.Keep(ctx, w)
-	fmt.Println("kept", w.Path)
-	return id, err
-}
 
 // TestConcurrent has several stores of one directory, as processes have, stage, apply
 // and discard at once: each file ends as something that was staged for it, whole, and

@@ -24,8 +24,9 @@ type Entry struct {
 	Tool  string    `json:"tool,omitempty"`
 	Time  time.Time `json:"time"`
 
-	// place is where what is staged lies; empty of what is removed.
-	place string
+	// place is where what is staged lies; empty of what is removed. Version tells its
+	// content from others.
+	place, version string
 	// now is what lies on the disk; a file's hash is known where it may be equal.
 	now   *Content
 	stamp string
@@ -36,9 +37,7 @@ type Entry struct {
 	implied bool
 	// same says that the disk holds this already.
 	same bool
-	// early says that it is removed before anything else is done.
-	early bool
-	note  *note
+	note *note
 	// names is how many names the staged file has.
 	names uint64
 }

@@ -76,6 +76,13 @@ func names(info fs.FileInfo) uint64 {
 	return 1
 }
 
+// isSparse reports whether a file has holes.
+func isSparse(info fs.FileInfo) bool {
+	const block = 512
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Blocks*block < info.Size()
+}
+
 // give gives a directory of the tree to who owns the one of the disk, as far as the host
 // may.
 func give(at string, to workspace.Info) {
@@ -87,9 +94,9 @@ func give(at string, to workspace.Info) {
 // keepAttributes copies the extended attributes of a file of the tree to the one that was
 // written from it, but for those of overlayfs and of the system. It returns those that
 // could not be copied.
-func keepAttributes(from, to *os.File) (lost []string) {
+func keepAttributes(from, to uintptr) (lost []string) {
 	buf := make([]byte, 64<<10)
-	n, err := unix.Flistxattr(int(from.Fd()), buf)
+	n, err := unix.Flistxattr(int(from), buf)
 	if err != nil {
 		return nil
 	}
@@ -98,9 +105,9 @@ func keepAttributes(from, to *os.File) (lost []string) {
 			continue
 		}
 		value := make([]byte, 64<<10)
-		n, err := unix.Fgetxattr(int(from.Fd()), name, value)
+		n, err := unix.Fgetxattr(int(from), name, value)
 		if err == nil {
-			err = unix.Fsetxattr(int(to.Fd()), name, value[:n], 0)
+			err = unix.Fsetxattr(int(to), name, value[:n], 0)
 		}
 		if err != nil {
 			lost = append(lost, name)

@@ -4,7 +4,6 @@ package stage
 
 import (
 	"io/fs"
-	"os"
 
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
@@ -25,4 +24,6 @@ func names(fs.FileInfo) uint64 { return 1 }
 
 func give(string, workspace.Info) {}
 
-func keepAttributes(_, _ *os.File) []string { return nil }
+func isSparse(fs.FileInfo) bool { return false }
+
+func keepAttributes(_, _ uintptr) []string { return nil }

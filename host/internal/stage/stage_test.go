@@ -46,7 +46,7 @@ func newRoom(tb testing.TB) *room {
 }
 
 // open opens the stage as another process would.
-func (r *room) open(h capability.History) *stage.Store {
+func (r *room) open(h stage.History) *stage.Store {
 	return stage.Open(r.dir, stage.Options{History: h})
 }
 

@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/changes"
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
@@ -26,9 +28,17 @@ type Options struct {
 	// for one that is there. It is called until it succeeds once.
 	Make func() error
 	// History keeps what files were before they are applied; nil keeps nothing.
-	History capability.History
+	History History
 	// Logger is told what goes wrong beside the writes themselves; nil discards it.
 	Logger *slog.Logger
+}
+
+// History is what [history.Store] does for an applying.
+type History interface {
+	// KeepAll records changes that are about to be done, and what files were before.
+	KeepAll(ctx context.Context, by capability.Call, list []changes.Change, before []io.Reader) (ids []string, err error)
+	// Void takes back a record of what was not done.
+	Void(id string) error
 }
 
 // Store is the stage of one session. It is safe for concurrent use, and so is its

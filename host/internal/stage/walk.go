@@ -83,7 +83,7 @@ func (w *walk) dir(dir string, seen bool, whole string) error {
 
 // entry takes one entry of the tree.
 func (w *walk) entry(s *capability.Staged, whole string) error {
-	e := Entry{Path: s.Path, place: s.Place, whole: whole, Time: s.Time, note: w.store.index.notes[s.Path]}
+	e := Entry{Path: s.Path, place: s.Place, version: s.Version, whole: whole, Time: s.Time, note: w.store.index.notes[s.Path]}
 	if err := w.look(&e); err != nil {
 		return err
 	}
@@ -205,6 +205,9 @@ func what(info fs.FileInfo) string {
 // moded reports whether the mode of a directory was changed by what is staged.
 func (w *walk) moded(e *Entry) bool {
 	base := e.note.base
+	if base == nil && len(e.note.applying) > 0 { // an applying made it that did not come to its end
+		return e.now.Mode != e.Content.Mode
+	}
 	return base.Is(changes.Dir) && base.Mode != 0 && base.Mode != e.Content.Mode && e.now.Mode != e.Content.Mode
 }
 

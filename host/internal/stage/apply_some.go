@@ -1,0 +1,318 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
+	"github.com/toolquay/toolquay/host/internal/changes"
+)
+
+// one is a change on its way.
+type one struct {
+	e      *Entry
+	found  *changes.Found
+	staged *changes.Found // nil where it is no file
+	to     *Content
+	put    *changes.Prepared // nil where there is nothing to do
+	done   Applied
+	over   bool // it was put in place
+}
+
+// close lets go of it, and takes away what was not put in place.
+func (o *one) close() (err error) {
+	if o.put != nil && !o.over {
+		err = o.put.Discard()
+	}
+	for _, f := range []*changes.Found{o.found, o.staged} {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	return err
+}
+
+// some does some changes, of which none lies in another. Those before one that fails are
+// done.
+func (a *applying) some(ctx context.Context, entries []*Entry) (err error) {
+	var list []*one
+	defer func() {
+		for _, o := range list {
+			err = errors.Join(err, o.close())
+		}
+	}()
+	var later workspace.Later
+	var failed error
+	for _, e := range entries {
+		o := &one{e: e, done: Applied{Path: e.Path}}
+		list = append(list, o)
+		if failed = context.Cause(ctx); failed == nil {
+			failed = a.prepare(ctx, o, &later)
+		}
+		if failed != nil {
+			failed = fmt.Errorf("applying %s: %w", e.Path, failed)
+			break
+		}
+	}
+	ready := list
+	if failed != nil {
+		ready = list[:len(list)-1]
+	}
+	err = a.commit(ctx, ready)
+	synced := later.Sync()
+	for _, o := range list {
+		if !o.over {
+			continue
+		}
+		if synced == nil {
+			a.over = append(a.over, o.e)
+		}
+		if !o.e.implied {
+			a.done = append(a.done, o.done)
+		}
+	}
+	if synced != nil {
+		synced = fmt.Errorf("what was applied may be lost if the machine stops, and is staged still: %w", synced)
+	}
+	return errors.Join(err, synced, failed)
+}
+
+// prepare looks at a path again, and makes ready what is to lie there.
+func (a *applying) prepare(ctx context.Context, o *one, later *workspace.Later) (err error) {
+	e := o.e
+	o.found, err = changes.Find(e.Path)
+	if e.Content == nil && abi.CodeOf(err) == abi.CodeNotDirectory {
+		o.found, err = &changes.Found{Path: e.Path}, nil // what it lay in is gone
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.recheck(ctx, e, o.found); err != nil {
+		return abi.Errorf(abi.CodeChanged, "%w", err)
+	}
+	o.to = e.after()
+	if o.found.Node.Equal(o.to) {
+		o.done.Same = true
+		return nil
+	}
+	o.done.Created, o.done.Removed, o.done.Call = o.found.Node == nil, o.to == nil, a.call
+	var content io.Reader
+	if o.to.Is(changes.File) {
+		if content, err = o.open(); err != nil {
+			return err
+		}
+	}
+	o.put, err = o.found.Prepare(ctx, a.passable(o.to, e.Path), content, later)
+	return err
+}
+
+// recheck completes what was found by what is known of it since it was checked, or checks
+// again.
+func (a *applying) recheck(ctx context.Context, e *Entry, found *changes.Found) error {
+	if found.Node == nil && e.now == nil {
+		return nil
+	}
+	if found.Node != nil && e.now != nil && stampOf(found.Info) == e.stamp {
+		found.Node.Hash = e.now.Hash
+		return nil
+	}
+	if found.File != nil {
+		held, err := found.Hash(ctx)
+		if err != nil {
+			return err
+		}
+		found.Node.Hash, found.Node.Size = held.Hash, held.Size
+	}
+	e.now, e.stamp = found.Node, stampOf(found.Info)
+	return e.unchanged(ctx)
+}
+
+// passable is a directory that something can be put in: one that is to be closed gets its
+// mode in the end.
+func (a *applying) passable(to *Content, path string) *Content {
+	const own = 0o700
+	if !to.Is(changes.Dir) || to.Mode == 0 || to.Mode&own == own {
+		return to
+	}
+	a.closed = append(a.closed, changes.Change{Path: path, After: to})
+	open := *to
+	open.Mode |= own
+	return &open
+}
+
+// shut gives directories the modes that they are to have in the end.
+func (a *applying) shut(ctx context.Context) error {
+	for _, c := range slices.Backward(a.closed) {
+		found, err := changes.Find(c.Path)
+		if err == nil {
+			err = errors.Join(found.Put(ctx, c.After, nil, nil), found.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("giving %s its mode: %w", c.Path, err)
+		}
+	}
+	return nil
+}
+
+// commit puts changes in place, of which the history keeps what was there.
+func (a *applying) commit(ctx context.Context, list []*one) error {
+	var puts []*changes.Prepared
+	for _, o := range list {
+		if o.put != nil {
+			puts = append(puts, o.put)
+		}
+	}
+	err := changes.SyncAll(puts)
+	if err == nil {
+		err = a.keep(ctx, list)
+	}
+	if err != nil {
+		return fmt.Errorf("applying %s: %w", a.first(list), err)
+	}
+	for i, o := range list {
+		if o.put != nil {
+			if err = a.again(ctx, o); err == nil {
+				err = o.put.Commit(ctx)
+			}
+		}
+		if o.over = err == nil || errors.Is(err, workspace.ErrUncertain); !o.over {
+			return errors.Join(fmt.Errorf("applying %s: %w", o.e.Path, err), a.void(list[i:]))
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("applying %s: %w", o.e.Path, err), a.void(list[i+1:]))
+		}
+		a.store.moment("applied")
+	}
+	return nil
+}
+
+// again looks at a path again that changed since it was looked at: it may be a directory in
+// which something was applied, or another name of a file that was.
+func (a *applying) again(ctx context.Context, o *one) error {
+	info, _, err := workspace.Lstat(o.e.Path)
+	if err == nil && stampOf(info) != stampOf(o.found.Info) {
+		if err := o.found.Close(); err != nil {
+			return err
+		}
+		if o.found, err = changes.Find(o.e.Path); err != nil {
+			o.found = nil
+			return err
+		}
+		o.put.Again(o.found)
+		if err := a.recheck(ctx, o.e, o.found); err != nil {
+			return abi.Errorf(abi.CodeChanged, "%w", err)
+		}
+	}
+	return err
+}
+
+// first names some changes by the first.
+func (a *applying) first(list []*one) string {
+	if len(list) > 1 {
+		return fmt.Sprintf("%s and %d more", list[0].e.Path, len(list)-1)
+	}
+	return list[0].e.Path
+}
+
+// void takes back the history's records of what was not done.
+func (a *applying) void(list []*one) (err error) {
+	for _, o := range list {
+		if o.done.History != "" {
+			err = errors.Join(err, a.store.options.History.Void(o.done.History))
+		}
+	}
+	return err
+}
+
+// Tool is the name of a tool that a history has for what was applied.
+const Tool = "stage apply"
+
+// keep has the history keep what paths are before they change.
+func (a *applying) keep(ctx context.Context, list []*one) error {
+	h := a.store.options.History
+	if h == nil {
+		return nil
+	}
+	var kept []*one
+	var what []changes.Change
+	var before []io.Reader
+	for _, o := range list {
+		if o.put == nil || !utf8.ValidString(o.e.Path) { // that the history has no words for
+			continue
+		}
+		kept = append(kept, o)
+		what = append(what, changes.Change{Path: o.e.Path, Before: o.found.Node, After: o.to})
+		var was io.Reader
+		if o.found.File != nil {
+			was = o.found.Reader()
+		}
+		before = append(before, was)
+	}
+	ids, err := h.KeepAll(ctx, capability.Call{ID: a.call, Tool: Tool}, what, before)
+	for i, id := range ids {
+		kept[i].done.History = id
+	}
+	return err
+}
+
+// source is the staged content of a file.
+type source struct {
+	io.Reader
+	*one
+}
+
+// open opens the staged content, and tells what of it cannot be applied.
+func (o *one) open() (changes.Source, error) {
+	var err error
+	if o.staged, err = changes.Find(o.e.place); err != nil {
+		return nil, err
+	}
+	if err := o.same(); err != nil {
+		return nil, err
+	}
+	if !utf8.ValidString(o.e.Path) {
+		o.done.Notes = append(o.done.Notes, "what it was is not in the history, as its path is no UTF-8")
+	}
+	const set = 0o6000 // set-uid and set-gid
+	if o.staged.Info.Mode&set != 0 {
+		o.done.Notes = append(o.done.Notes, "its set-uid or set-gid bit was left out")
+	}
+	if o.e.names > 1 {
+		o.done.Notes = append(o.done.Notes, fmt.Sprintf("it has %d names, which became files of their own", o.e.names))
+	}
+	return source{o.staged.Reader(), o}, nil
+}
+
+// same fails where the staged content is not what it was when it was looked at.
+func (o *one) same() error {
+	if o.staged.File != nil {
+		info, err := o.staged.File.Stat()
+		if err != nil {
+			return err
+		}
+		if version(info) == o.e.version {
+			return nil
+		}
+	}
+	return errors.New("what is staged for it changes while it is applied; try again")
+}
+
+// Sparse implements [changes.Source].
+func (s source) Sparse() bool {
+	info, err := s.staged.File.Stat()
+	return err == nil && isSparse(info)
+}
+
+// Finish implements [changes.Source].
+func (s source) Finish(fd uintptr) error {
+	for _, name := range keepAttributes(s.staged.File.Fd(), fd) {
+		s.done.Notes = append(s.done.Notes, fmt.Sprintf("its attribute %s could not be kept", name))
+	}
+	return s.same()
+}
