@@ -60,3 +60,8 @@ func (p *Policy) Tries(r Request, e Evidence) bool {
 
 // TrialStands reports whether what a trial found stands without a question, if nothing changed.
 func (p *Policy) TrialStands() bool { return p.contained == ContainedRun }
+
+// WithholdsReads reports whether a deny or ask rule is about reading files.
+func (p *Policy) WithholdsReads() bool {
+	return p.book.first(Deny, false) != nil || p.book.first(Ask, false) != nil
+}

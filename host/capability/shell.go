@@ -64,6 +64,9 @@ type SandboxPolicy struct {
 	// Staged is where the changes of the command are found, all but those in Temp and Layer, if they
 	// are staged; nil has it change the files themselves.
 	Staged StagedTree
+	// Tried says that the command is tried before a person is asked about it: nothing of it lasts
+	// beyond Staged, and it reaches no host.
+	Tried bool
 	// Ended is closed when the session ends. What its commands share goes by it: the same
 	// channel is the same session. Nil is a session that has only this command.
 	Ended <-chan struct{}

@@ -22,10 +22,16 @@ func (g asking) ask(ctx context.Context) (err error) {
 	s := g.s
 	if s.Rehearse != nil {
 		done, err := s.Rehearse(ctx, s)
-		if err != nil {
+		if done != nil {
+			defer done()
+		}
+		if stood, ok := errors.AsType[*Stood](err); ok {
+			if settled, err := g.stood(stood); settled {
+				return err
+			}
+		} else if err != nil {
 			return err
 		}
-		defer done()
 	}
 	g.Asker.Waiting(s, func() { err = g.askNow(ctx) })
 	if err == nil && s.Operation != "" && ctx.Err() != nil {

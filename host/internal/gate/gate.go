@@ -38,7 +38,7 @@ func (g *Gate) Permit(ctx context.Context, s *Subject) error {
 func (g *Gate) Stands(s *Subject) error {
 	s.Recheck()
 	d := g.Decide(s)
-	if d.Verdict == permissions.Allow {
+	if d.Verdict == permissions.Allow || s.stood && d.Verdict == permissions.Ask && g.Tries(s) {
 		return nil
 	}
 	if err := g.record(s, &d, ""); err != nil {

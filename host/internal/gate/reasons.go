@@ -18,6 +18,9 @@ const commandReason = "This mode asks before commands that are not known to only
 func (q *Question) Reasons() []string {
 	asks := q.Explanation.Asks
 	var out []string
+	if q.Subject != nil && q.Subject.Tried != "" {
+		out = append(out, sentence(q.Subject.Tried))
+	}
 	commands := false
 	for i := range asks {
 		f := &asks[i]

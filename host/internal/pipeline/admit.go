@@ -46,6 +46,8 @@ func (c admitting) judge(ctx context.Context) error {
 	g, s, known := found.judging, found.subject, found.named
 	if rehearses(&c.request) {
 		s.Rehearse = (&world{judging: g}).rehearse
+	} else if c.tries(c.session()) {
+		s.Rehearse = (&world{judging: g}).try
 	}
 	g.about.Effects = c.effects() // the traits say more now
 	if err := c.fits(); err != nil {
@@ -134,6 +136,7 @@ func (c admitting) rewrite(ctx context.Context, r *gate.Rewritten) error {
 		return c.describe(fmt.Errorf("the input that was written for the model's: %w", err))
 	}
 	c.approvals.Reset()
+	c.dropTrial()
 	c.rewrittenByPerson, c.userModified = r.ByPerson, c.userModified || r.ByPerson
 	if r.ByPerson {
 		c.hooked, c.hook = false, nil

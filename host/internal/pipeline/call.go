@@ -107,6 +107,7 @@ func (c *Call) Admit(ctx context.Context) bool {
 
 // notBegun ends the call before its tool was called, but perhaps for a rehearsal.
 func (c *Call) notBegun(ctx context.Context, err error) {
+	c.dropTrial()
 	failure, ok := errors.AsType[*rehearsed](err)
 	switch {
 	case ctx.Err() != nil:
@@ -120,6 +121,7 @@ func (c *Call) notBegun(ctx context.Context, err error) {
 
 // Run calls the tool, in a slot.
 func (c *Call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome {
+	defer c.dropTrial()
 	g := newJudging(&c.core)
 	if err := g.stands(); err != nil {
 		c.refuse(err)
@@ -132,7 +134,7 @@ func (c *Call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome 
 	defer cancel()
 	after := g.watchEdits(limited)
 	c.tell.Clocks().Tool(true)
-	result, err := c.invoke(limited, &world{judging: g})
+	result, err := c.carryOut(limited, g)
 	c.tell.Clocks().Tool(false)
 	if after != nil && err == nil && !result.IsError {
 		after(limited)
@@ -144,6 +146,16 @@ func (c *Call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome 
 	}
 	finishing{&c.core}.end(g.postHooks(limited, result, err))
 	return finishing{&c.core}.scheduled(ctx)
+}
+
+// carryOut calls the tool, unless its command was tried: then that stands.
+func (c *Call) carryOut(ctx context.Context, g *judging) (abi.ToolResult, error) {
+	if t := c.trial; t != nil {
+		c.trial = nil
+		defer t.drop()
+		return t.stand(ctx)
+	}
+	return c.invoke(ctx, &world{judging: g})
 }
 
 // invoke calls the tool.
@@ -174,6 +186,7 @@ func (c *Call) Fail(err error) {
 		err = c.ending(err, false)
 	}
 	c.ended = false
+	c.dropTrial()
 	c.refuse(err)
 }
 

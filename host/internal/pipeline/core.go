@@ -59,6 +59,8 @@ type judgement struct {
 	hooked bool
 	// offered says that the person was asked to open hosts to one of its commands.
 	offered atomic.Bool
+	// trial is the run of its command from before a person was asked; nil where there was none.
+	trial *trial
 	// admitted is what the call may run by.
 	admitted admission
 }

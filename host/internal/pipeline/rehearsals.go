@@ -9,6 +9,8 @@ const (
 	// MaxRehearsals is how many calls a host rehearses at a time. They have no slot
 	// yet, and any number of calls may come to be asked about at once.
 	MaxRehearsals = 4
+	// MaxTrials is how many commands a host tries at a time: each may use a processor and 512 MiB.
+	MaxTrials = 2
 	// MaxPreviews bounds what the open questions of a host show of changes, in bytes:
 	// a good hundred at their most, if that is ASCII. Further ones show none.
 	MaxPreviews = 2 << 20
@@ -16,7 +18,7 @@ const (
 
 // Rehearsals is what the rehearsals of all calls share. It is safe for concurrent use.
 type Rehearsals struct {
-	slots chan struct{} // holds a token for each that runs
+	slots, trials chan struct{} // hold a token for each that runs
 
 	mu    sync.Mutex
 	shown int // bytes of previews, of questions that are open
@@ -24,14 +26,16 @@ type Rehearsals struct {
 
 // NewRehearsals makes them.
 func NewRehearsals() *Rehearsals {
-	return &Rehearsals{slots: make(chan struct{}, MaxRehearsals)}
+	return &Rehearsals{slots: make(chan struct{}, MaxRehearsals), trials: make(chan struct{}, MaxTrials)}
 }
 
 // Enter waits for a slot, and reports whether there was one before ctx ended. It then
 // needs a leave.
-func (r *Rehearsals) Enter(ctx context.Context) bool {
+func (r *Rehearsals) Enter(ctx context.Context) bool { return enter(ctx, r.slots) }
+
+func enter(ctx context.Context, slots chan<- struct{}) bool {
 	select {
-	case r.slots <- struct{}{}:
+	case slots <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
@@ -40,6 +44,12 @@ func (r *Rehearsals) Enter(ctx context.Context) bool {
 
 // Leave gives a slot back.
 func (r *Rehearsals) Leave() { <-r.slots }
+
+// EnterTrial is [Rehearsals.Enter] for a command that is tried, and LeaveTrial gives its slot back.
+func (r *Rehearsals) EnterTrial(ctx context.Context) bool { return enter(ctx, r.trials) }
+
+// LeaveTrial is beside EnterTrial.
+func (r *Rehearsals) LeaveTrial() { <-r.trials }
 
 // Show counts a preview in, unless there are too many. It then needs a Hide.
 func (r *Rehearsals) Show(bytes int) bool {

@@ -14,10 +14,15 @@ import (
 
 // newShell is what the capabilities that a call asks for know of commands.
 func newShell(g *judging) *commands.Shell {
+	return newShellIn(g, commandSession{g.session(), g}, commandCall{g})
+}
+
+// newShellIn is newShell with others for the session and the audience.
+func newShellIn(g *judging, in commands.Session, audience commands.Audience) *commands.Shell {
 	s := g.session()
 	return commands.NewShell(s.Host.Commands, commands.Call{
-		Tool: g.name(), Session: commandSession{s, g}, Memory: &s.Walked, Links: &g.links,
-		Gate: commandCall{g}, Analyser: commandCall{g}, Audience: commandCall{g},
+		Tool: g.name(), Session: in, Memory: &s.Walked, Links: &g.links,
+		Gate: commandCall{g}, Analyser: commandCall{g}, Audience: audience,
 	})
 }
 

@@ -43,7 +43,8 @@ type coldChild struct {
 
 // cold starts the command in a process of its own.
 func (l *launch) cold(ctx context.Context) (child, error) {
-	c := &coldChild{launch: l, report: report{file: filepath.Join(l.held.Temp, "cwd-"+rand.Text()), start: l.dir}}
+	file := filepath.Join(l.held.Temp, "cwd-"+rand.Text())
+	c := &coldChild{launch: l, report: report{file: file, at: l.held.at(file), start: l.dir}}
 	if err := c.spawn(ctx); err != nil {
 		c.out.finish()
 		c.discard()
@@ -61,7 +62,7 @@ func (c *coldChild) spawn(ctx context.Context) error {
 	stdout, stderr := c.out.writers()
 	c.exec = process.Command{
 		Path: c.program, Args: c.argv(), Env: c.environment(ctx), Dir: c.scope.Cwd,
-		Files: []*os.File{nil, stdout, stderr}, Limits: c.setup.Limits,
+		Files: []*os.File{nil, stdout, stderr}, Limits: c.limits(),
 	}
 	if err := c.prepare(ctx); err != nil {
 		return err

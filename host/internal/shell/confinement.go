@@ -49,7 +49,10 @@ func confine(ctx context.Context, c *command) (*confinement, error) {
 	h.readOnly = h.held() && c.known.ReadOnly || h.sandboxed && c.scope.Shell.OnlyReads(&c.known)
 	var err error
 	h.SandboxPolicy, err = c.scope.Shell.SandboxPolicy(ctx, h.held(), !h.readOnly)
-	h.proxied = h.sandboxed && !h.readOnly && h.network != sandbox.NetworkAll && (h.HostsOpened || mayConnect(&c.known))
+	if h.Tried {
+		h.network, h.unixSockets = sandbox.NetworkOff, false
+	}
+	h.proxied = h.sandboxed && !h.readOnly && !h.Tried && h.network != sandbox.NetworkAll && (h.HostsOpened || mayConnect(&c.known))
 	if h.partial {
 		h.Protected = nil // it protects nothing
 	}
@@ -107,7 +110,10 @@ func (h *confinement) spec(cwd string, limits process.Limits) sandbox.Spec {
 		spec.Bind = append(spec.Bind, sandbox.Bind{Source: path, Target: path, Writable: true})
 	}
 	if h.Layer != "" {
-		spec.Writable, spec.Unstaged = append(spec.Writable, h.Layer), []string{h.Layer}
+		spec.Writable = append(spec.Writable, h.Layer)
+		if !h.Tried {
+			spec.Unstaged = []string{h.Layer}
+		}
 	}
 	for _, c := range h.Copies {
 		spec.Copies = append(spec.Copies, sandbox.Copy(c))
@@ -127,6 +133,29 @@ func (h *confinement) discard() {
 	if h.Discard != nil {
 		h.Discard()
 	}
+}
+
+// The bounds of a command that is tried, beside those that all commands have.
+const (
+	triedMemory = 512 << 20
+	triedFile   = 512 << 20
+)
+
+// limits bound what the command uses.
+func (l *launch) limits() process.Limits {
+	limits := l.setup.Limits
+	if !l.held.Tried {
+		return limits
+	}
+	lower := func(bound, most int64) int64 {
+		if bound == 0 {
+			return most
+		}
+		return min(bound, most)
+	}
+	limits.Memory = lower(limits.Memory, triedMemory)
+	limits.FileSize = uint64(lower(int64(min(limits.FileSize, triedFile)), triedFile))
+	return limits
 }
 
 func isDir(path string) bool {

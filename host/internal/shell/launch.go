@@ -139,7 +139,7 @@ func (r *run) limit(name string) (_, text string) {
 		default:
 		}
 	}
-	return name, limitText(&r.setup.Limits, name)
+	return name, limitText(new(r.limits()), name)
 }
 
 // limitText describes a limit that ended a command.

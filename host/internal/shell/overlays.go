@@ -13,6 +13,7 @@ import (
 // Overlays are mounted over the directories of a session whose commands are staged. They last at
 // least until Close.
 type Overlays struct {
+	sandbox   *sandbox.Sandbox
 	namespace *sandbox.Namespace
 	giveBack  func() error
 }
@@ -29,7 +30,7 @@ func (c *Capability) Stage(ctx context.Context, ended <-chan struct{}, layers []
 	if err != nil {
 		return nil, err
 	}
-	o := &Overlays{namespace, func() error { return nil }}
+	o := &Overlays{c.setup.Sandbox, namespace, func() error { return nil }}
 	if giveBack != nil {
 		o.giveBack = sync.OnceValue(giveBack)
 	}
@@ -57,6 +58,12 @@ func (o *Overlays) Resolve(path string) (string, error) { return o.namespace.Res
 
 // Open opens a directory with an overlay over it. The file is the caller's.
 func (o *Overlays) Open(root string) (*os.File, error) { return o.namespace.Overlaid(root) }
+
+// Sought reports whether commands that find the overlays tried to reach something beyond their
+// loopback.
+func (o *Overlays) Sought(ctx context.Context) (bool, error) {
+	return o.sandbox.Sought(ctx, o.namespace)
+}
 
 // Close ends the use of the overlays. It is safe to repeat.
 func (o *Overlays) Close() error { return o.giveBack() }

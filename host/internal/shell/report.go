@@ -16,8 +16,9 @@ import (
 // The report itself comes back in a file that commands can write: it is a claim, of a
 // place that is looked at before it is believed.
 type report struct {
-	// file is where the report is to lie, and start the real directory at the beginning.
-	file, start string
+	// file is where the report is to lie, at where this process finds it, and start the real
+	// directory at the beginning.
+	file, at, start string
 	// fifo is our end of file where that is a FIFO: one can be written to where no file
 	// can. It is nil otherwise.
 	fifo *os.File
@@ -71,11 +72,11 @@ const maxPath = 4 << 10
 // read returns the reported directory, and removes the report; empty is the one where
 // the shell began, or one that is not known.
 func (r *report) read() string {
-	defer func() { _ = os.Remove(r.file) }() // most commands write none
+	defer func() { _ = os.Remove(r.at) }() // most commands write none
 	f := r.fifo
 	if f == nil {
 		var err error
-		if f, err = os.OpenFile(r.file, os.O_RDONLY|carefully, 0); err != nil {
+		if f, err = os.OpenFile(r.at, os.O_RDONLY|carefully, 0); err != nil {
 			return ""
 		}
 	}

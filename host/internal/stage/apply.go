@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
@@ -45,7 +46,10 @@ func (s *Store) Apply(ctx context.Context, sel Selection) ([]Applied, error) {
 	if s.empty() {
 		return nil, ErrNothing
 	}
-	a := &applying{store: s, sel: sel, call: newCall()}
+	a := &applying{store: s, sel: sel, call: s.options.By}
+	if a.call.ID == "" {
+		a.call = capability.Call{ID: newCall(), Tool: Tool}
+	}
 	err := s.alone(ctx, func() error { return a.run(ctx) })
 	slices.SortFunc(a.done, func(x, y Applied) int { return changes.ComparePaths(x.Path, y.Path) })
 	return a.done, err
@@ -55,7 +59,7 @@ func (s *Store) Apply(ctx context.Context, sel Selection) ([]Applied, error) {
 type applying struct {
 	store *Store
 	sel   Selection
-	call  string // what the history has all its writes under
+	call  capability.Call // what the history has all its writes under
 	done  []Applied
 	over  []*Entry // what is done
 	// closed are directories that get their modes in the end, as nothing could be put in them.

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
@@ -101,7 +100,7 @@ func (a *applying) prepare(ctx context.Context, o *one, later *workspace.Later) 
 		o.done.Same = true
 		return nil
 	}
-	o.done.Created, o.done.Removed, o.done.Call = o.found.Node == nil, o.to == nil, a.call
+	o.done.Created, o.done.Removed, o.done.Call = o.found.Node == nil, o.to == nil, a.call.ID
 	var content io.Reader
 	if o.to.Is(changes.File) {
 		if content, err = o.open(); err != nil {
@@ -254,7 +253,7 @@ func (a *applying) keep(ctx context.Context, list []*one) error {
 		}
 		before = append(before, was)
 	}
-	ids, err := h.KeepAll(ctx, capability.Call{ID: a.call, Tool: Tool}, what, before)
+	ids, err := h.KeepAll(ctx, a.call, what, before)
 	for i, id := range ids {
 		kept[i].done.History = id
 	}

@@ -29,6 +29,9 @@ type Options struct {
 	Make func() error
 	// History keeps what files were before they are applied; nil keeps nothing.
 	History History
+	// By is the call under which the history has what is applied; without it each applying is
+	// one of its own.
+	By capability.Call
 	// Logger is told what goes wrong beside the writes themselves; nil discards it.
 	Logger *slog.Logger
 }

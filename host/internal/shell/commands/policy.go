@@ -63,6 +63,9 @@ func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions
 			return err
 		}
 	}
+	if trial, tried := c.Session.Staging().(Trial); tried {
+		m.mask(ctx, trial, p)
+	}
 	m.walk.Remember()
 	m.openHosts(p)
 	if err := m.resolve(p); err != nil || live == nil || !writes {

@@ -110,8 +110,12 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 		s.addLayer(policy, &made)
 	}
 	made.Repositories = repositories(&made, s.call.Memory.Lookups().Follow)
+	live := s.runner.copies()
+	if _, tried := staging.(Trial); tried {
+		live = nil // what they come to would last
+	}
 	complete := func() error {
-		return sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes && s.runner.protects(), s.runner.copies())
+		return sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes && s.runner.protects(), live)
 	}
 	if staging != nil {
 		return made, s.stage(ctx, staging, &made, writes, complete)

@@ -24,8 +24,11 @@ func (s *Shell) stage(ctx context.Context, staging Staging, p *capability.Sandbo
 		return err
 	}
 	p.Staged = overlays
-	staging.Shows(overlays)
-	s.call.Memory.Through(overlays)
+	trial, tries := staging.(Trial)
+	if p.Tried = tries; !tries {
+		staging.Shows(overlays)
+		s.call.Memory.Through(overlays)
+	}
 	if err := complete(); err != nil {
 		end()
 		return err
@@ -35,6 +38,9 @@ func (s *Shell) stage(ctx context.Context, staging Staging, p *capability.Sandbo
 		var notes []string
 		if made != nil {
 			notes = append(notes, made())
+		}
+		if tries {
+			tried(trial, overlays)
 		}
 		if writes {
 			notes = append(notes, scanned(staging, began))
@@ -72,7 +78,7 @@ func (s *Shell) mount(ctx context.Context, staging Staging, p *capability.Sandbo
 		return nil, nil, err
 	}
 	roots := outermost(s.call.Memory.Lookups().All(slices.Concat(p.Working, p.Repositories)))
-	layers, ended, err := staging.Begin(roots)
+	layers, ended, err := layers(staging, roots, p)
 	if err != nil {
 		return nil, nil, unstaged(err)
 	}

@@ -80,6 +80,9 @@ func (*Sandbox) Stage(context.Context, *Namespace, []Layer) error { return ErrOv
 // TryOverlay fails with [ErrOverlay]: sandboxes have no overlays on this system.
 func (*Sandbox) TryOverlay(context.Context, string) error { return ErrOverlay }
 
+// Sought fails with [ErrOverlay]: sandboxes share no network on this system.
+func (*Sandbox) Sought(context.Context, *Namespace) (bool, error) { return false, ErrOverlay }
+
 // Beside fails with [ErrOverlay]: sandboxes have no overlays on this system.
 func (*Sandbox) Beside(context.Context, *Namespace) (*Namespace, error) { return nil, ErrOverlay }
 

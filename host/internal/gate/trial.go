@@ -1,0 +1,32 @@
+package gate
+
+import (
+	"github.com/toolquay/toolquay/permissions"
+)
+
+// Stood is the error of a [Subject].Rehearse that found that nobody need be asked, and why.
+// Where a person is asked all the same, they are shown what Rehearse set by then.
+type Stood struct{ Why string }
+
+func (s *Stood) Error() string { return s.Why }
+
+// Tries reports whether a subject is to be tried before a person is asked: see [permissions.Policy.Tries].
+func (g *Gate) Tries(s *Subject) bool {
+	policy := g.Policies.Now().Policy
+	request, evidence := g.facts(policy, s)
+	return policy.Tries(request, evidence)
+}
+
+// stood has a trial decide, by the rules as they are by now. Where it does not settle the subject any
+// more, the person is asked.
+func (g asking) stood(t *Stood) (settled bool, err error) {
+	d, _ := g.again()
+	if d.Verdict == permissions.Ask {
+		if !g.Tries(g.s) || !g.Policies.Now().Policy.TrialStands() {
+			return false, nil
+		}
+		d.Finding = permissions.Finding{Verdict: permissions.Allow, Layer: permissions.LayerContained, Access: d.Access, Why: t.Why}
+		g.s.stood = true
+	}
+	return true, g.settled(d)
+}

@@ -1,0 +1,176 @@
+package storage
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/changes"
+	"github.com/toolquay/toolquay/host/internal/stage"
+	"github.com/toolquay/toolquay/internal/tempdir"
+)
+
+const (
+	// MaxTrial bounds the bytes of what a trial changes, and maxTrialFiles the files.
+	MaxTrial      = 512 << 20
+	maxTrialFiles = 100_000
+	// trialLook is how often that is looked at while the command runs.
+	trialLook = 200 * time.Millisecond
+)
+
+// ErrTrialFull is that a command changed more than a trial takes.
+var ErrTrialFull = errors.New("it changed more than 512 MiB, or 100,000 files")
+
+// Trial is a stage of one command, which is tried before a person is asked about it. Nothing of it
+// lasts but what is applied, and nothing of a process that is killed: it lies in the session's
+// scratch directory.
+type Trial struct {
+	*Staging
+	dir, outputs, temp string
+	kept               bool
+	once               sync.Once
+}
+
+// NewTrial makes one, which is to be closed. What is applied is in the history under the call.
+func (s *Session) NewTrial(by capability.Call) (_ *Trial, err error) {
+	t := &Trial{}
+	if t.temp, err = s.Temp(); err != nil {
+		return nil, err
+	}
+	if t.dir, err = s.scratch.dir("trial-" + rand.Text()); err != nil {
+		return nil, err
+	}
+	outputs, err := s.Outputs()
+	if err == nil {
+		t.outputs, err = os.MkdirTemp(outputs, "contained-*")
+	}
+	place := filepath.Join(t.dir, stage.Dir)
+	if err == nil {
+		err = os.Mkdir(place, 0o700)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	o := stage.Options{By: by}
+	if s.history != nil {
+		o.History = s.history
+	}
+	t.Staging = &Staging{stage: stage.Open(place, o)}
+	return t, nil
+}
+
+// Scrap returns where changes in a directory lie of which nobody wants to know, such as those of
+// caches.
+func (t *Trial) Scrap(root string) (Layer, error) {
+	l := Layer{Root: root, Upper: filepath.Join(t.dir, "scrap", "upper"), Work: filepath.Join(t.dir, "scrap", "work")}
+	generation, err := t.stage.Generation()
+	l.Generation = generation
+	return l, errors.Join(err, os.MkdirAll(l.Upper, 0o700), os.MkdirAll(l.Work, 0o700))
+}
+
+// OutputDir is where the command's output lies, which lasts once Keep is called.
+func (t *Trial) OutputDir() string { return t.outputs }
+
+// Keep says that the command's output is the call's.
+func (t *Trial) Keep() { t.kept = true }
+
+// Bound looks at the trial's size until ctx ends, and calls full once it is too large.
+func (t *Trial) Bound(ctx context.Context, full func(err error)) {
+	free := freeAt(t.dir)
+	tick := time.NewTicker(trialLook)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		// What is written to a file without a name any more only shows on the disk.
+		const room = 4 * MaxTrial
+		if err := t.Small(ctx); errors.Is(err, ErrTrialFull) || free-freeAt(t.dir) > room {
+			full(ErrTrialFull)
+			return
+		}
+	}
+}
+
+// Small fails with [ErrTrialFull] where the command changed too much.
+func (t *Trial) Small(ctx context.Context) error {
+	var bytes, files int64
+	err := filepath.WalkDir(t.dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // it goes while it is looked at, or overlayfs keeps it closed
+		}
+		if info, err := e.Info(); err == nil {
+			bytes += held(info)
+		}
+		if files++; bytes > MaxTrial || files > maxTrialFiles {
+			return ErrTrialFull
+		}
+		return ctx.Err()
+	})
+	return err
+}
+
+// Changes are what the command changed. Where directories lie in this machine's /tmp, there are
+// empty ones in the session's for them to be mounted on: those are discarded.
+func (t *Trial) Changes(ctx context.Context) ([]stage.Entry, error) {
+	for {
+		list, err := t.stage.List(stage.Selection{})
+		if err != nil {
+			return nil, err
+		}
+		points := t.points(list)
+		if len(points.Paths) == 0 {
+			return list, nil
+		}
+		if _, err := t.stage.Discard(ctx, points); err != nil { // one that is in another is all that this has
+			return nil, err
+		}
+	}
+}
+
+// points are the empty directories that others were mounted on.
+func (t *Trial) points(list []stage.Entry) (sel stage.Selection) {
+	for i := range list {
+		rest, in := strings.CutPrefix(list[i].Path, t.temp+"/")
+		if in && list[i].Content.Is(changes.Dir) && (isDir(filepath.Join("/tmp", rest)) || isDir(filepath.Join("/var/tmp", rest))) {
+			sel.Paths = append(sel.Paths, list[i].Path)
+		}
+	}
+	return sel
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// Patch writes what applying the changes would do, of which there must be some.
+func (t *Trial) Patch(ctx context.Context, w io.Writer, o changes.PatchOptions) ([]stage.Note, error) {
+	return t.stage.Patch(ctx, w, stage.Selection{}, o)
+}
+
+// Apply does the changes to the disk: all, or none where something is not as the command found it.
+func (t *Trial) Apply(ctx context.Context) ([]stage.Applied, error) {
+	return t.stage.Apply(ctx, stage.Selection{})
+}
+
+// Close removes the trial. It is safe to repeat.
+func (t *Trial) Close() (err error) {
+	t.once.Do(func() {
+		err = errors.Join(t.close(), tempdir.RemoveAll(t.dir))
+		if !t.kept && t.outputs != "" {
+			err = errors.Join(err, os.RemoveAll(t.outputs))
+		}
+	})
+	return err
+}
