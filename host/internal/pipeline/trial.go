@@ -15,10 +15,8 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
-	"github.com/toolquay/toolquay/host/internal/changes"
 	"github.com/toolquay/toolquay/host/internal/gate"
 	"github.com/toolquay/toolquay/host/internal/shell/commands"
-	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/tool"
 	"github.com/toolquay/toolquay/permissions"
@@ -38,7 +36,7 @@ type trial struct {
 	ended    chan struct{}
 	closed   sync.Once
 	result   abi.ToolResult
-	modified []stage.Entry
+	modified []storage.Modified
 
 	mu sync.Mutex
 	// ran says that the command ran to its end; lacked why the trial tells nothing.
@@ -254,14 +252,8 @@ func (t *trial) look(ctx context.Context, s *gate.Subject) (err error) {
 		return err
 	}
 	var patch bytes.Buffer
-	notes, err := t.Patch(ctx, &patch, changes.PatchOptions{Dir: t.world.Policy().Cwd().Real, Outside: true})
-	if err != nil {
+	if err := t.Patch(ctx, &patch, really(t.world.Policy().Cwd())); err != nil {
 		return err
-	}
-	for _, n := range notes {
-		if n.Left {
-			fmt.Fprintf(&patch, "%s: %s\n", n.Path, n.Why)
-		}
 	}
 	s.Tried = fmt.Sprintf("It was tried contained, with no network, and changed %s: a yes makes just these changes, and does not run it again", t.counted())
 	if text := preview(patch.String()); t.world.session().Host.Rehearsals.Show(len(text)) {
@@ -283,11 +275,11 @@ func (t *trial) writable() error {
 	g := t.world
 	for i := range t.modified {
 		e := &t.modified[i]
-		if e.Content.Is(changes.Other) {
-			return fmt.Errorf("it made %s, which is %s", e.Path, e.Content)
+		if e.Odd != "" {
+			return fmt.Errorf("it made %s, which is %s", e.Path, e.Odd)
 		}
 		real := filepath.ToSlash(e.Path)
-		a := permissions.Access{Kind: permissions.AccessWrite, Target: real, Real: real, Removal: e.Content == nil}
+		a := permissions.Access{Kind: permissions.AccessWrite, Target: real, Real: real, Removal: e.Removed}
 		s := gate.Subject{Call: &g.about, Operation: abi.CapFSWrite, Accesses: g.aliased([]permissions.Access{a})}
 		if d := g.Decide(&s); d.Verdict != permissions.Allow && d.Layer != permissions.LayerMode && d.Layer != permissions.LayerApproval {
 			return fmt.Errorf("it changed %s, and %s", e.Path, d.Reason())
@@ -303,10 +295,10 @@ func (t *trial) stand(ctx context.Context) (abi.ToolResult, error) {
 		t.world.renew()
 		err := t.writable()
 		if err == nil {
-			_, err = t.Apply(ctx)
+			err = t.Apply(ctx)
 		}
-		if conflict, ok := errors.AsType[*stage.ConflictError](err); ok {
-			return abi.ToolResult{}, abi.Errorf(abi.CodeChanged, "nothing was done: a person approved what the command had changed, but by then other changes had been made; run it again: %w", conflict)
+		if abi.CodeOf(err) == abi.CodeChanged {
+			return abi.ToolResult{}, abi.Errorf(abi.CodeChanged, "nothing was done: a person approved what the command had changed, but by then other changes had been made; run it again: %w", err)
 		}
 		for i := range t.modified {
 			t.world.done.add([]permissions.Access{{Kind: permissions.AccessWrite, Target: t.modified[i].Path, Real: t.modified[i].Path}})
@@ -412,7 +404,7 @@ func (s *trialSession) Hides(ctx context.Context, dir string) bool {
 		return true
 	}
 	a := permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Former: top, Tree: true}
-	return !s.Host.Past.Clear(ctx, policy, a, true)
+	return !s.Host.Past.Clear(ctx, policy, a, true, s.Walked.Mapping())
 }
 
 // Offers reports whether the model may call a tool.

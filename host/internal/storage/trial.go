@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/changes"
 	"github.com/toolquay/toolquay/host/internal/stage"
@@ -120,9 +122,17 @@ func (t *Trial) Small(ctx context.Context) error {
 	return err
 }
 
+// Modified is a path that a command changed.
+type Modified struct {
+	Path    string
+	Removed bool
+	// Odd says what it is, if that cannot be made on the disk, such as a socket.
+	Odd string
+}
+
 // Changes are what the command changed. Where directories lie in this machine's /tmp, there are
 // empty ones in the session's for them to be mounted on: those are discarded.
-func (t *Trial) Changes(ctx context.Context) ([]stage.Entry, error) {
+func (t *Trial) Changes(ctx context.Context) (out []Modified, err error) {
 	for {
 		list, err := t.stage.List(stage.Selection{})
 		if err != nil {
@@ -130,12 +140,23 @@ func (t *Trial) Changes(ctx context.Context) ([]stage.Entry, error) {
 		}
 		points := t.points(list)
 		if len(points.Paths) == 0 {
-			return list, nil
+			return modified(list), nil
 		}
 		if _, err := t.stage.Discard(ctx, points); err != nil { // one that is in another is all that this has
 			return nil, err
 		}
 	}
+}
+
+func modified(list []stage.Entry) []Modified {
+	out := make([]Modified, len(list))
+	for i := range list {
+		out[i] = Modified{Path: list[i].Path, Removed: list[i].Content == nil}
+		if list[i].Content.Is(changes.Other) {
+			out[i].Odd = list[i].Content.String()
+		}
+	}
+	return out
 }
 
 // points are the empty directories that others were mounted on.
@@ -154,14 +175,26 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Patch writes what applying the changes would do, of which there must be some.
-func (t *Trial) Patch(ctx context.Context, w io.Writer, o changes.PatchOptions) ([]stage.Note, error) {
-	return t.stage.Patch(ctx, w, stage.Selection{}, o)
+// Patch writes what applying the changes would do, of which there must be some, for people: with
+// names relative to a directory, and what a patch has no words for in a line each.
+func (t *Trial) Patch(ctx context.Context, w io.Writer, dir string) error {
+	notes, err := t.stage.Patch(ctx, w, stage.Selection{}, changes.PatchOptions{Dir: dir, Outside: true})
+	for _, n := range notes {
+		if n.Left && err == nil {
+			_, err = fmt.Fprintf(w, "%s: %s\n", n.Path, n.Why)
+		}
+	}
+	return err
 }
 
-// Apply does the changes to the disk: all, or none where something is not as the command found it.
-func (t *Trial) Apply(ctx context.Context) ([]stage.Applied, error) {
-	return t.stage.Apply(ctx, stage.Selection{})
+// Apply does the changes to the disk: all, or none, with the code [abi.CodeChanged], where something
+// is not as the command found it.
+func (t *Trial) Apply(ctx context.Context) error {
+	_, err := t.stage.Apply(ctx, stage.Selection{})
+	if conflict, ok := errors.AsType[*stage.ConflictError](err); ok {
+		return abi.Errorf(abi.CodeChanged, "%w", conflict)
+	}
+	return err
 }
 
 // Close removes the trial. It is safe to repeat.
