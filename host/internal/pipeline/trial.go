@@ -404,7 +404,7 @@ func (s *trialSession) Hides(ctx context.Context, dir string) bool {
 		return true
 	}
 	a := permissions.Access{Kind: permissions.AccessRead, Target: top, Real: top, Former: top, Tree: true}
-	return !s.Host.Past.Clear(ctx, policy, a, true, s.Walked.Mapping())
+	return !s.Host.Past.Clear(ctx, policy, a, true, s.Walked.Disk())
 }
 
 // Offers reports whether the model may call a tool.
