@@ -85,6 +85,8 @@ type source struct {
 	store *Store
 	// moved are the paths at which commands left contents, by their hashes.
 	moved map[string][]string
+	// unread are what files were that are too large to be kept.
+	unread map[string]bool
 }
 
 // Content is [Store.Content], also of what still lies somewhere.
@@ -109,10 +111,14 @@ func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
 		return nil, err
 	}
 	byPath := make(map[string]*chain)
-	contents := &source{store: s, moved: make(map[string][]string)}
+	contents := &source{store: s, moved: make(map[string][]string), unread: make(map[string]bool)}
 	for i := range records {
-		if r := &records[i]; r.Kind == KindCommand && r.After.Is(changes.File) {
+		r := &records[i]
+		if r.Kind == KindCommand && r.After.Is(changes.File) {
 			contents.moved[r.After.Hash] = append(contents.moved[r.After.Hash], r.Path)
+		}
+		if isUnread(r.Before) {
+			contents.unread[r.Before.Hash] = true
 		}
 	}
 	var list []*chain
@@ -282,9 +288,9 @@ type span struct {
 	// write that follows, nil where there is none.
 	broken string
 	later  *Change
-	// from is where the file lies now, and gone says that it was moved back from here.
-	from *span
-	gone bool
+	// from is where the file lies now. Back says that what lies here is moved back, and gone that it was.
+	from       *span
+	back, gone bool
 }
 
 // spanOf returns what a selection is about of a chain; nil is nothing, as nothing of

@@ -36,7 +36,7 @@ type Restored struct {
 	Same bool `json:"same,omitempty"`
 	// Filled is a directory that stays, for something else lies in it.
 	Filled bool `json:"filled,omitempty"`
-	// Lost is a file that stays as it is, for what it was is not kept.
+	// Lost is a file that stays as it is, for what it was is not kept, or what it is cannot be.
 	Lost bool `json:"lost,omitempty"`
 }
 
@@ -150,7 +150,9 @@ func pair(spans []*span) {
 		}
 		list := moved[p.before.Hash]
 		at := max(0, slices.IndexFunc(list, func(q *span) bool { return filepath.Base(q.path) == filepath.Base(p.path) }))
-		p.from, moved[p.before.Hash] = list[at], slices.Delete(list, at, at+1)
+		p.from = list[at]
+		p.from.back = true
+		moved[p.before.Hash] = slices.Delete(list, at, at+1)
 	}
 }
 
@@ -169,6 +171,8 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 	case p.lost(ctx):
 		c.Why = "what it was is no longer kept"
 		c.Forceable = p.last.Kind == KindCommand // of a command other files may be restored without it
+	case p.only():
+		c.Why, c.Forceable = "it is what another file was, and too large to be kept", true
 	case p.before.Is(changes.File) && !p.now.Same(p.before) && !p.whole(ctx):
 		c.Why = "what it was is damaged in the history"
 	case p.broken != "":
@@ -186,6 +190,11 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 // lost says that what the file was is nowhere.
 func (p *span) lost(ctx context.Context) bool {
 	return p.before.Is(changes.File) && !p.now.Same(p.before) && p.from == nil && !p.kept(ctx, p.before)
+}
+
+// only says that a file is nowhere else, and something else before the command: it must not go.
+func (p *span) only() bool {
+	return isUnread(p.now) && !p.now.Same(p.before) && !p.back && p.contents.unread[p.now.Hash]
 }
 
 // modes says that permission bits count: commands change them, tools do not.
@@ -274,7 +283,7 @@ func (r *restoring) restore(ctx context.Context, spans []*span) error {
 	}()
 	for _, p := range spans {
 		done := Restored{Path: p.path, To: p.before, Same: p.is(p.before)}
-		done.Lost = !done.Same && p.lost(ctx)
+		done.Lost = !done.Same && (p.lost(ctx) || p.only())
 		if done.Same || done.Lost || r.dry || p.fillsUp(spans) {
 			done.Filled = !done.Same && !done.Lost && !r.dry
 			r.out = append(r.out, done)

@@ -98,6 +98,12 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 	left := new(budget)
 	left.Store(maxRead)
 	found := lookAll(ctx, list, left)
+	elsewhere := make(map[string]bool) // what was not read, and is there still
+	for i := range found {
+		if isUnread(found[i].now) {
+			elsewhere[found[i].now.Hash] = true
+		}
+	}
 	var lines []*line
 	moved := 0
 	for i, t := range list {
@@ -120,7 +126,7 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 		if !t.saved() {
 			before = &changes.Node{Kind: changes.Other, What: "a file that is not kept"}
 		}
-		if t.lost != "" {
+		if t.lost != "" && !elsewhere[t.was.Hash] {
 			w.lacks.add(t.lost, t.path)
 		}
 		lines = append(lines, &line{Record: Record{Kind: KindCommand, Path: t.path, Before: before, After: f.now}, Inline: t.inline})

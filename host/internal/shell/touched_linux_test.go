@@ -29,6 +29,8 @@ printf 'package p\n\nimport "fmt"\nfunc  F( ) { fmt.Println( 1 )}\n' > p.go
 printf 'module example.com/p\n\ngo 1.24\n' > go.mod
 printf '//go:generate sh -c "echo package p > gen.go; echo x >> a.txt"\npackage p\n' > g.go
 head -c 300000 /dev/urandom > big; : > none
+printf 'all: built.txt\nbuilt.txt: a.txt b.txt\n\tcat a.txt b.txt > $@\nclean:\n\trm -f b.txt\nother:\n\techo x > c.txt\n' > Makefile
+if type sqlite3 > /dev/null; then sqlite3 data.db 'create table t (x); insert into t values (1)'; fi
 printf '#!/bin/sh\necho hello\n' > run/it; chmod 755 run/it; chmod 640 c.txt
 ln -s a.txt link; ln -s nowhere dangling
 echo odd > "$(printf 'odd \377\n name')"
@@ -68,6 +70,24 @@ var changers = map[string]struct{ text, needs string }{
 	"kinds":             {"rm a.txt; mkdir a.txt; echo x > a.txt/f; rm -r dir; echo x > dir; rm link; echo x > link; rm b.txt; ln -s c.txt b.txt", ""},
 	"rm of git":         {"rm -rf .git", ""},
 	"descriptors":       {"exec 3<>a.txt; mv a.txt z.txt; echo more >&3; echo x > a.txt; rm z.txt", ""},
+	"perl -i":           {`perl -i.bak -pe 's/one/two/' *.txt`, "perl"},
+	"awk, saved":        {"for f in *.txt; do awk '{ print NR, $0 }' $f > new && mv new $f; done", ""},
+	"patch":             {`printf -- '--- a.txt\n+++ a.txt\n@@ -1 +1,2 @@\n one a\n+two\n' | patch -b -p0`, "patch"},
+	"make":              {"make -s && make -s clean other", "make"},
+	"sqlite":            {"sqlite3 data.db 'insert into t values (2); create table u (x); delete from t where x = 1; pragma journal_mode = wal; insert into u values (3)'", "sqlite3"},
+	"zip and unzip":     {"zip -qr all.zip dir *.txt && rm -r dir && unzip -qo all.zip", "zip"},
+	"git merge":         {"git merge -q other -m merged || git merge --abort; git merge -q -s ours other", "git"},
+	"git rebase":        {"git stash -q && git commit -q --allow-empty -m base && git rebase -q main other", "git"},
+	"git mv, rm":        {"git mv dir moved && git rm -qrf run && git commit -qm m", "git"},
+	"git init":          {"git init -q empty && git -C empty config user.name B && git tag v1 && git gc -q", "git"},
+	"git worktree":      {"git worktree add -q wt other && echo x > wt/new", "git"},
+	"go mod, go build":  {"GOFLAGS=-mod=mod GOCACHE=/tmp/cache go mod edit -go=1.25 && GOCACHE=/tmp/cache go build -o built . ; true", "go"},
+	"npm":               {"npm init -y > /dev/null && npm pkg set scripts.test=true > /dev/null && npm version --no-git-tag-version minor > /dev/null", "npm"},
+	"node":              {`node -e 'const fs = require("fs"); fs.cpSync("dir", "copied", {recursive: true}); fs.rmSync("dir", {recursive: true}); fs.appendFileSync("a.txt", "x"); fs.symlinkSync("a.txt", "s")'`, "node"},
+	"cargo":             {"cargo new -q --vcs none made && cargo init -q --vcs none --lib empty", "cargo"},
+	"python":            {`python3 -c 'import shutil, os, pathlib; shutil.copytree("dir", "copied"); shutil.rmtree("dir"); shutil.move("run", "copied/run"); os.chmod("big", 0o400); pathlib.Path("a.txt").write_text("x"); os.replace("b.txt", "a.txt")'`, "python3"},
+	"background":        {"(for i in 1 2 3 4 5 6 7 8; do echo $i >> dir/f.txt; echo $i > n$i; done) & (for i in 1 2 3 4 5 6 7 8; do echo $i >> dir/g.txt; mv a.txt aa.txt; mv aa.txt a.txt; done) & wait", ""},
+	"over read-only":    {"chmod 444 a.txt; chmod 555 dir; mv b.txt a.txt -f; chmod 500 run", ""},
 	"exchange":          {`python3 -c 'import ctypes; l = ctypes.CDLL(None); l.syscall(316 if __import__("platform").machine() == "x86_64" else 276, -100, b"dir", -100, b"run", 2)'`, "python3"},
 }
 
@@ -189,5 +209,59 @@ func outside(tb testing.TB, dir, text string) {
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "HOME="+dir+"/../temp")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("%v: %s", err, bytes.TrimSpace(out))
+	}
+}
+
+// TestLargeFilesOfCommands has files that are too large to be kept: moved, they are moved back, new ones are removed, and
+// where one was changed the others are restored without it.
+func TestLargeFilesOfCommands(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ text, note, conflict, left string }{
+		"moved":         {"mv large dir/; mkdir m; mv dir m/; chmod 600 m/dir/large", "", "", ""},
+		"made":          {"cp --sparse=always large other; truncate -s 1T huge; rm small", "", "", ""},
+		"changed":       {"echo x >> large; echo x > small", "large (it was over 64 MiB)", "what it was is no longer kept", "large"},
+		"removed":       {"rm large small", "large (it was over 64 MiB)", "what it was is no longer kept", "large"},
+		"only opened":   {"exec 3<> large; echo x > small", "", "", ""},
+		"moved over":    {"mv small large", "large (it was over 64 MiB)", "what it was is no longer kept", "large"},
+		"swapped names": {"mv large l; mv dir/f large; mv l dir/f; echo x > small", "", "what it was is no longer kept; and 1 more", "large dir/f"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, c, h := watched(t)
+			outside(t, s.dir, "mkdir dir; echo f > dir/f; echo small > small; truncate -s 65M large; printf large | dd of=large conv=notrunc bs=1 seek=60000000 2> /dev/null; chmod 640 large")
+			before := snapshot(t, s.dir)
+			r := s.bash(c, test.text)
+			if !strings.Contains(r.Note, test.note) || test.note == "" && strings.Contains(r.Note, "history") {
+				t.Errorf("it says %s; want %s", r.Note, test.note)
+			}
+			all := history.Selection{Call: "call"}
+			_, err := h.Restore(t.Context(), all, history.RestoreOptions{})
+			if test.conflict != "" {
+				if err == nil || !strings.Contains(err.Error(), test.conflict) {
+					t.Errorf("restoring: %v; want %s", err, test.conflict)
+				}
+				if name == "swapped names" { // nor goes it alone
+					_, err = h.Restore(t.Context(), history.Selection{Path: filepath.Join(s.dir, "dir/f")}, history.RestoreOptions{})
+					if err == nil {
+						t.Error("it is written over")
+					}
+				}
+				_, err = h.Restore(t.Context(), all, history.RestoreOptions{Force: true})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			after := snapshot(t, s.dir)
+			for _, name := range strings.Fields(test.left) {
+				delete(before, "/"+name)
+				delete(after, "/"+name)
+			}
+			if text, err := os.ReadFile(filepath.Join(s.dir, "dir/f")); name == "swapped names" && (err != nil || len(text) != 65<<20) {
+				t.Errorf("the only copy is gone: %d bytes, %v", len(text), err)
+			}
+			if d := differences(before, after); d != "" {
+				t.Errorf("restored, the tree is another:\n%s", d)
+			}
+		})
 	}
 }
