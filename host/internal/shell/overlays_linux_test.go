@@ -118,3 +118,37 @@ func TestStagedWithoutSandbox(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Directories that lie on the disk get other names in an overlay, with all that is in them, also from
+// programs that know no other way, and what a failed call leaves is as it was.
+func TestStagedDirectoriesAreRenamed(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "git")
+	testenv.NeedTool(t, "python3")
+	s := newSession(t)
+	for path, text := range map[string]string{"d/a": "a", "d/sub/b": "b", "d/sub/deep/c": "c", "x/of x": "x", "full/f": "f", "k/protected/p": "p"} {
+		path = filepath.Join(s.dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.protected = append(s.protected, filepath.Join(s.dir, "k", "protected"))
+	c := newShell(t, s.sandboxed())
+	s.staged(c, t.Context().Done())
+	for _, step := range []struct{ command, want string }{
+		{"git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm one && git mv d e && git status --short | grep '^R' | wc -l", "3\n"},
+		{"cat e/a e/sub/b e/sub/deep/c; ls d 2>&1 | wc -l; stat -c %a e e/sub", "abc1\n750\n750\n"},
+		{"git mv e d && ls d d/sub", "d:\na\nsub\n\nd/sub:\nb\ndeep\n"},
+		{"ln -s d l && git add l && git mv l m && readlink m && ls d", "d\na\nsub\n"},
+		{"python3 -c 'import os; os.rename(\"d\", \"full\")' 2>&1 | tail -1; ls d/sub full; ls -A | tr '\\n' ' '", "OSError: [Errno 39] Directory not empty: 'd' -> 'full'\nd/sub:\nb\ndeep\n\nfull:\nf\n.git d full k m x "},
+		{"python3 -c 'import os; os.rename(\"k\", \"n\")' 2>&1 | tail -1; cat k/protected/p n/protected/p 2>/dev/null; ls -A | wc -l", "OSError: [Errno 16] Device or resource busy: 'k' -> 'n'\np6\n"},
+		{"python3 -c 'import ctypes; print(ctypes.CDLL(None).renameat2(-100, b\"d\", -100, b\"x\", 2))'; ls x", "0\na\nsub\n"},
+	} {
+		if r := s.bash(c, step.command); r.out != step.want || r.Note != "" {
+			t.Errorf("%s: got %q, want %q; %+v", step.command, r.out, step.want, r)
+		}
+	}
+	if names := s.names(s.dir); len(names) != 4 {
+		t.Errorf("in the directory lie %q", names)
+	}
+}

@@ -43,7 +43,7 @@ func (c *coldChild) contain(ctx context.Context) error {
 	if c.held.held() {
 		c.spec = c.held.spec(c.scope.Cwd, c.exec.Limits)
 		if c.tells() {
-			c.spec.Touches = c.held.places()
+			c.spec.Touches, c.spec.Renames = c.held.places(), c.held.Staged != nil
 		}
 	}
 	if c.held.sandboxed {

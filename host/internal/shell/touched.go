@@ -7,9 +7,10 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// tells reports whether the history keeps what the command changes.
+// tells reports whether the command is heard of before it changes something: for the history, or where its
+// changes are staged, for a [mover].
 func (c *coldChild) tells() bool {
-	return c.scope.History != nil && c.held.sandboxed && !c.held.readOnly && !c.held.lasting && c.setup.Sandbox.Tells()
+	return (c.scope.History != nil || c.held.Staged != nil) && c.held.sandboxed && !c.held.readOnly && !c.held.lasting && c.setup.Sandbox.Tells()
 }
 
 // places are the directories in which the command may change files that are the user's.
@@ -17,7 +18,13 @@ func (h *confinement) places() []string { return slices.Concat(h.Working, h.Repo
 
 // tell has the history keep what files are before the command changes them, which waits for that.
 func (c *coldChild) tell() error {
-	if !c.tells() {
+	switch {
+	case !c.tells():
+		return nil
+	case c.held.Staged != nil:
+		if err := c.box.Tell(new(mover)); err != nil {
+			return abi.Errorf(abi.CodeIO, "the command could not be followed: %w", err)
+		}
 		return nil
 	}
 	c.changed = c.scope.History.Watch(c.scope.Call, c.held.places())

@@ -65,7 +65,7 @@ func assemble(spec Spec, l *layout, n *Namespace) (p *calls.Program, table calls
 	opened := a.tables(a.self())
 	a.check(l) // what changes from now on, the tables tell
 	if len(spec.Touches) > 0 {
-		opened = append(opened, a.telling()...)
+		opened = append(opened, a.telling(spec.Renames)...)
 	}
 	a.Send(a.Hold(nil), opened)
 	a.giveUp(confinement(spec.UnixSockets, spec.ReadOnly))

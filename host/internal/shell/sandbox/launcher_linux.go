@@ -79,7 +79,7 @@ func (l *launcher) wrap(ctx context.Context, spec Spec, argv []string) (*Wrapped
 		n = l.common
 	}
 	if !l.tells || spec.ReadOnly {
-		spec.Touches = nil
+		spec.Touches, spec.Renames = nil, false
 	}
 	share, mounts, next, err := l.prepared(ctx, n, spec)
 	if err != nil {

@@ -90,8 +90,9 @@ type Spec struct {
 	Limits process.Limits
 	// Touches are the folders, with all that is below, of whose files the command is to tell before it
 	// changes them: then [Wrapped.Tell] must be called, where [Sandbox.Tells]. A command that is
-	// ReadOnly tells nothing.
+	// ReadOnly tells nothing. With Renames it tells only where it gives a file another name.
 	Touches []string
+	Renames bool
 	// FirstFile is the descriptor that the first of [Wrapped.Files] is going to have; 0
 	// stands for 3.
 	FirstFile int

@@ -18,8 +18,8 @@ var listening = sync.OnceValue(seccomp.ListenerFlags)
 // telling adds what is handed out beside the mounts of a command that is to tell what it changes: the
 // listener of a filter, and the root directory. Nothing that waits for the listener may follow in
 // the program.
-func (a *assembly) telling() []calls.Arg {
-	return []calls.Arg{a.install("telling of changes", touches.Filter(), listening()), a.root}
+func (a *assembly) telling(renames bool) []calls.Arg {
+	return []calls.Arg{a.install("telling of changes", touches.Filter(renames), listening()), a.root}
 }
 
 // teller tells what a command is about to change. It is guarded by the lock of its overseer.

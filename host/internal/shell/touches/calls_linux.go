@@ -52,10 +52,13 @@ var known = withOlder(map[uintptr]call{
 // writing are the flags of which a file has one that is opened to be changed or made.
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// Filter has the calls wait that are told of.
-func Filter() seccomp.Program {
+// Filter has the calls wait that are told of, or of those only the ones that give a file another name.
+func Filter(renames bool) seccomp.Program {
 	var rules []seccomp.Rule
 	for number, c := range known {
+		if renames && c.verb != rename {
+			continue
+		}
 		r := seccomp.Rule{Action: seccomp.Notify, Calls: []uintptr{number}}
 		if c.verb == open && c.flags > none {
 			r.When = []seccomp.Test{{Argument: c.flags, Has: writing}}

@@ -1,0 +1,121 @@
+package shell
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/toolquay/toolquay/host/internal/shell/touches"
+)
+
+// mover lets a command whose changes are staged give directories other names. An overlay refuses that
+// (EXDEV) for directories that the disk has, and not all programs go on by copying: git does not. So
+// before the call goes on, all that is in such a directory is moved to one that is the overlay's own,
+// which then takes its place. It moves as the command would, by its own mounts: what that may not
+// change is not changed, and then the call fails as it would have.
+type mover struct {
+	look func(path string) (*os.File, error)
+}
+
+var _ touches.Handler = (*mover)(nil)
+
+// longestMove bounds a move; it is less than [touches.Patience], after which the command goes on.
+const longestMove = touches.Patience / 2
+
+// Begin is as [touches.Handler] has it, as are the others.
+func (m *mover) Begin(look func(path string) (*os.File, error)) { m.look = look }
+
+// Touch needs nothing done, nor do Link and Missed.
+func (*mover) Touch(string, bool)  {}
+func (*mover) Link(string, string) {}
+func (*mover) Missed(error)        {}
+
+// Rename has directories be the overlay's own. Where that fails the command is told by its call.
+func (m *mover) Rename(from, to string, exchange bool) {
+	_ = m.own(from)
+	if exchange {
+		_ = m.own(to)
+	}
+}
+
+// own has a directory that the disk has, too, be one of the overlay alone.
+func (m *mover) own(path string) error {
+	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+		return err // the disk has none
+	}
+	above, err := m.look(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer above.Close()
+	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", above.Fd()))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	name := filepath.Base(path)
+	aside := name + ".moving-" + rand.Text()
+	if info, err := root.Lstat(name); err != nil || !info.IsDir() {
+		return err
+	}
+	move := moving{root, time.Now().Add(longestMove)}
+	if err := move.dir(name, aside); err != nil {
+		back := moving{root: root}
+		return errors.Join(err, back.dir(aside, name))
+	}
+	return root.Rename(aside, name)
+}
+
+// moving moves directories file by file, until a time that is not zero.
+type moving struct {
+	root  *os.Root
+	until time.Time
+}
+
+var errLongMove = errors.New("moving the directory takes too long")
+
+// dir moves what is in a directory to another one, which is made or there, and removes the first.
+func (m moving) dir(from, to string) error {
+	info, err := m.root.Lstat(from)
+	if err != nil {
+		return err
+	}
+	entries, err := fs.ReadDir(m.root.FS(), filepath.ToSlash(from))
+	if err != nil {
+		return err
+	}
+	err = m.root.Mkdir(to, 0o700)
+	made := err == nil
+	if !made && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	for _, e := range entries {
+		was, is := filepath.Join(from, e.Name()), filepath.Join(to, e.Name())
+		switch {
+		case !m.until.IsZero() && time.Now().After(m.until):
+			err = errLongMove
+		case e.IsDir():
+			err = m.dir(was, is)
+		default:
+			err = m.root.Rename(was, is)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if made {
+		if err := likeDir(m.root, to, info); err != nil {
+			return err
+		}
+	}
+	return m.root.Remove(from)
+}
+
+// likeDir gives a directory what is known of another one.
+func likeDir(root *os.Root, name string, info fs.FileInfo) error {
+	return errors.Join(root.Chmod(name, info.Mode().Perm()), root.Chtimes(name, info.ModTime(), info.ModTime()))
+}
