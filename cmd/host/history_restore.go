@@ -79,7 +79,7 @@ func whatWasDone(p *past, d *host.Restored, dry bool) string {
 	case d.Filled:
 		return name + " stays, as something else lies in it"
 	case d.Lost:
-		return name + " stays as it is, as one of its contents is not kept"
+		return name + " stays as it is, as what it was, or is, cannot be kept"
 	case d.Same && d.To == nil:
 		return name + " is not there already, as before"
 	case d.Same:

@@ -36,7 +36,8 @@ type Restored struct {
 	Same bool `json:"same,omitempty"`
 	// Filled is a directory that stays, for something else lies in it.
 	Filled bool `json:"filled,omitempty"`
-	// Lost is a file that stays as it is, for what it was is not kept, or what it is cannot be.
+	// Lost is a file that stays as it is, for what it was is not kept, or what it is cannot be, or it is, or was,
+	// a pipe or the like.
 	Lost bool `json:"lost,omitempty"`
 }
 
@@ -168,9 +169,10 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 		return nil
 	case p.now.Is(changes.Other), p.before.Is(changes.Other):
 		c.Why = "it is, or was, " + cmp.Or(p.before, p.now).String()
+		c.Forceable = p.last.Kind == KindCommand // as below
 	case p.lost(ctx):
 		c.Why = "what it was is no longer kept"
-		c.Forceable = p.last.Kind == KindCommand // of a command other files may be restored without it
+		c.Forceable = p.last.Kind == KindCommand // its other files can be restored without it
 	case p.only():
 		c.Why, c.Forceable = "it is what another file was, and too large to be kept", true
 	case p.before.Is(changes.File) && !p.now.Same(p.before) && !p.whole(ctx):
@@ -283,7 +285,7 @@ func (r *restoring) restore(ctx context.Context, spans []*span) error {
 	}()
 	for _, p := range spans {
 		done := Restored{Path: p.path, To: p.before, Same: p.is(p.before)}
-		done.Lost = !done.Same && (p.lost(ctx) || p.only())
+		done.Lost = !done.Same && (p.lost(ctx) || p.only() || p.now.Is(changes.Other) || p.before.Is(changes.Other))
 		if done.Same || done.Lost || r.dry || p.fillsUp(spans) {
 			done.Filled = !done.Same && !done.Lost && !r.dry
 			r.out = append(r.out, done)
