@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 	case "":
 	case once:
 		runOnce()
+	case undoing:
+		runUndoing()
 	default:
 		crash(state)
 	}

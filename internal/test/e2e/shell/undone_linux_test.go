@@ -1,0 +1,175 @@
+//go:build amd64 || arm64
+
+package shell_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host"
+	"github.com/toolquay/toolquay/internal/testenv"
+)
+
+// undoing is the state of a host whose command changes a tree, which it gives back what it was, again and again.
+const undoing = "undoing"
+
+// changing is what the command does to a tree of [fill].
+const changing = `sed -i s/was/is/ f*; mv d moved; for f in moved/*; do echo more >> $f; done; rm -r r; chmod 700 moved; ln -sf f1 l
+mkdir d; for i in 1 2 3 4 5 6 7 8 9; do echo new > d/g$i; mv f$i n$i; done; mv -f n1 f2; head -c 100000 /dev/urandom > large`
+
+// fill makes the tree.
+func fill(t *testing.T, dir string) {
+	t.Helper()
+	for _, name := range []string{"d", "r/deep", "empty"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 20 {
+		for _, lead := range []string{"f", "d/g", "r/deep/h"} {
+			if err := os.WriteFile(fmt.Sprint(dir, "/", lead, i), []byte(fmt.Sprint("it was ", lead, i, strings.Repeat("x", i*1000))), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := errors.Join(os.WriteFile(dir+"/large", make([]byte, 3<<20), 0o600), os.Symlink("nowhere", dir+"/l")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// walked is all that lies below a directory.
+func walked(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		what := info.Mode().String()
+		if info.Mode().IsRegular() {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			what = fmt.Sprintf("%s %x", what, sha256.Sum256(text))
+		} else if info.Mode()&fs.ModeSymlink != 0 {
+			target, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			what += target
+		}
+		out[strings.TrimPrefix(path, dir)] = what
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// runUndoing is what the host does until it is killed.
+func runUndoing() {
+	root := os.Getenv(rootName)
+	s := setup{host: options(root), session: host.SessionOptions{ID: "mine", Cwd: root + "/work"}}
+	s.host.Storage.Sessions = root + "/sessions"
+	ctx := context.Background()
+	h, err := host.Open(ctx, s.host)
+	if err != nil {
+		panic(err)
+	}
+	session, err := h.NewSession(s.session)
+	if err != nil {
+		panic(err)
+	}
+	session.Results(ctx, []abi.ToolUse{use(0, "Bash", input{"command": "true"})})
+	fmt.Println("there")
+	for n := int32(1); ; n++ {
+		r := session.Results(ctx, []abi.ToolUse{use(n, "Bash", input{"command": changing})})[0]
+		if len(r.Structured) == 0 {
+			panic(r.Text())
+		}
+		if _, err := session.History().Restore(ctx, host.HistorySelection{Call: fmt.Sprint("c", n)}, host.RestoreOptions{}); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// TestUndoneAfterKill kills hosts while a command changes files, when its end is recorded, and while it is undone. Then all
+// is given back.
+func TestUndoneAfterKill(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "bash")
+	testenv.NeedTool(t, "bwrap")
+	for i := range testenv.Sample(40) {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			root := folder(t)
+			if err := os.Mkdir(root+"/work", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			fill(t, root+"/work")
+			before := walked(t, root+"/work")
+			killUndoing(t, root, rand.N(1500*time.Millisecond))
+			killed := walked(t, root+"/work")
+			h := host.OpenHistory(root+"/sessions/mine/"+host.HistoryDir, host.HistoryOptions{})
+			defer h.Close()
+			_, err := h.Restore(t.Context(), host.HistorySelection{}, host.RestoreOptions{})
+			if err != nil && !strings.Contains(err.Error(), "holds no such write") {
+				t.Fatal(err)
+			}
+			after := walked(t, root+"/work")
+			maps.DeleteFunc(after, func(path, _ string) bool { return strings.HasPrefix(filepath.Base(path), ".toolquay-") }) // what was not in place yet
+			for path := range maps.Keys(before) {
+				if before[path] != after[path] {
+					t.Errorf("%s: was %s, killed %s, is %s", path, before[path], killed[path], after[path])
+				}
+			}
+			for path := range maps.Keys(after) {
+				if before[path] == "" {
+					t.Errorf("%s is there: %s", path, after[path])
+				}
+			}
+		})
+	}
+}
+
+func killUndoing(t *testing.T, root string, after time.Duration) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), "TMPDIR="+root, stateName+"="+undoing, rootName+"="+root, cacheName+"="+testenv.CompileCache())
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "there\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	time.Sleep(after)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	mark(root).none(t, nil, gone)
+}
