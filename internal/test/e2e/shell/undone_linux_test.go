@@ -15,6 +15,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,7 +47,7 @@ func fill(t *testing.T, dir string) {
 			}
 		}
 	}
-	if err := errors.Join(os.WriteFile(dir+"/large", make([]byte, 3<<20), 0o600), os.Symlink("nowhere", dir+"/l")); err != nil {
+	if err := errors.Join(os.WriteFile(dir+"/change.sh", []byte(changing), 0o644), os.WriteFile(dir+"/large", make([]byte, 3<<20), 0o600), os.Symlink("nowhere", dir+"/l")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -102,7 +104,7 @@ func runUndoing() {
 	session.Results(ctx, []abi.ToolUse{use(0, "Bash", input{"command": "true"})})
 	fmt.Println("there")
 	for n := int32(1); ; n++ {
-		r := session.Results(ctx, []abi.ToolUse{use(n, "Bash", input{"command": changing})})[0]
+		r := session.Results(ctx, []abi.ToolUse{use(n, "Bash", input{"command": "bash change.sh"})})[0]
 		if len(r.Structured) == 0 {
 			panic(r.Text())
 		}
@@ -118,6 +120,12 @@ func TestUndoneAfterKill(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "bash")
 	testenv.NeedTool(t, "bwrap")
+	var changed atomic.Bool
+	t.Cleanup(func() {
+		if !changed.Load() {
+			t.Error("all were killed before anything was changed")
+		}
+	})
 	for i := range testenv.Sample(40) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
@@ -129,6 +137,9 @@ func TestUndoneAfterKill(t *testing.T) {
 			before := walked(t, root+"/work")
 			killUndoing(t, root, rand.N(1500*time.Millisecond))
 			killed := walked(t, root+"/work")
+			if !maps.Equal(before, killed) {
+				changed.Store(true)
+			}
 			h := host.OpenHistory(root+"/sessions/mine/"+host.HistoryDir, host.HistoryOptions{})
 			defer h.Close()
 			_, err := h.Restore(t.Context(), host.HistorySelection{}, host.RestoreOptions{})
@@ -171,5 +182,8 @@ func killUndoing(t *testing.T, root string, after time.Duration) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		t.Errorf("it ended with %v", cmd.ProcessState)
+	}
 	mark(root).none(t, nil, gone)
 }
