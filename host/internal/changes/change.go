@@ -27,38 +27,40 @@ func Below(path, dir string) bool {
 // the former, whose own change is left out. Empty files are too much alike. Among several
 // that hold the same, those of one name belong together first.
 func Renames(list []Change) []Change {
-	gone := make(map[string][]int) // by content
+	named := func(hash, path string) string { return hash + "/" + filepath.Base(path) }
+	gone := make(map[string][]int) // by content, and by content and name
 	for i := range list {
 		if c := &list[i]; c.Before.Is(File) && c.After == nil && c.Before.Size > 0 {
-			gone[c.Before.Hash] = append(gone[c.Before.Hash], i)
+			for _, key := range []string{c.Before.Hash, named(c.Before.Hash, c.Path)} {
+				gone[key] = append(gone[key], i)
+			}
 		}
 	}
 	if len(gone) == 0 {
 		return list
 	}
-	taken := make(map[int]bool)
-	join := func(sameName bool) {
-		for i := range list {
-			c := &list[i]
-			if !c.After.Is(File) || c.Before != nil || c.From != "" {
-				continue
+	taken := make([]bool, len(list))
+	list = slices.Clone(list)
+	join := func(c *Change, key string) {
+		for c.From == "" && len(gone[key]) > 0 {
+			j := gone[key][0]
+			if gone[key] = gone[key][1:]; !taken[j] {
+				taken[j] = true
+				c.From, c.Before = list[j].Path, list[j].Before
 			}
-			left := gone[c.After.Hash]
-			at := slices.IndexFunc(left, func(j int) bool {
-				return !sameName || filepath.Base(list[j].Path) == filepath.Base(c.Path)
-			})
-			if at < 0 {
-				continue
-			}
-			j := left[at]
-			gone[c.After.Hash] = slices.Delete(left, at, at+1)
-			taken[j] = true
-			list[i].From, list[i].Before = list[j].Path, list[j].Before
 		}
 	}
-	list = slices.Clone(list)
-	join(true)
-	join(false)
+	for _, byName := range []bool{true, false} {
+		for i := range list {
+			if c := &list[i]; c.After.Is(File) && c.Before == nil {
+				key := c.After.Hash
+				if byName {
+					key = named(key, c.Path)
+				}
+				join(c, key)
+			}
+		}
+	}
 	out := list[:0]
 	for i := range list {
 		if !taken[i] {
@@ -72,16 +74,21 @@ func Renames(list []Change) []Change {
 // them, and what is removed last, from below; but what lies in a directory that becomes
 // something else is removed first.
 func Ordered(list []Change) []Change {
-	var turned []string // directories that become something else
+	turned := make(map[string]bool) // directories that become something else
 	for i := range list {
 		if c := &list[i]; c.Before.Is(Dir) && c.After != nil && !c.After.Is(Dir) {
-			turned = append(turned, c.Path)
+			turned[c.Path] = true
 		}
 	}
-	out := slices.Clone(list)
 	first := func(c *Change) bool {
-		return c.After == nil && slices.ContainsFunc(turned, func(dir string) bool { return Below(c.Path, dir) })
+		for dir := c.Path; c.After == nil && len(turned) > 0 && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+			if turned[dir] {
+				return true
+			}
+		}
+		return false
 	}
+	out := slices.Clone(list)
 	slices.SortFunc(out, func(a, b Change) int {
 		byPath := ComparePaths(a.Path, b.Path)
 		if a.After == nil {

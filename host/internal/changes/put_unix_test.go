@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/internal/changes"
@@ -229,5 +230,30 @@ func TestRenames(t *testing.T) {
 	}
 	if list[4].From != "" {
 		t.Error("it changed what it was given")
+	}
+}
+
+// TestManyRenames of files that are all alike take a moment, and not one for each pair.
+func TestManyRenames(t *testing.T) {
+	t.Parallel()
+	const many = 50_000
+	x := node("x", 0o644)
+	var list []changes.Change
+	for i := range many {
+		list = append(list, changes.Change{Path: fmt.Sprintf("/a/%d", i), Before: x}, changes.Change{Path: fmt.Sprintf("/b/%d", many-i-1), After: x})
+	}
+	began := time.Now()
+	got := changes.Renames(list)
+	const enough = 10 * time.Second
+	if took := time.Since(began); took > enough {
+		t.Errorf("it takes %s", took)
+	}
+	if len(got) != many {
+		t.Fatalf("%d changes are left", len(got))
+	}
+	for _, c := range got {
+		if c.From != "/a/"+filepath.Base(c.Path) {
+			t.Fatalf("%s is from %s", c.Path, c.From)
+		}
 	}
 }

@@ -59,6 +59,9 @@ func BenchmarkApply(b *testing.B) {
 		"cp, synced": func(r *room, u *upper) error {
 			return exec.CommandContext(b.Context(), "sh", "-c", "cp -a '"+u.dir+"/.' '"+r.work+"' && sync -f '"+r.work+"'").Run()
 		},
+		"cp --remove-destination, synced": func(r *room, u *upper) error {
+			return exec.CommandContext(b.Context(), "sh", "-c", "cp -a --remove-destination '"+u.dir+"/.' '"+r.work+"' && sync -f '"+r.work+"'").Run()
+		},
 		"apply": func(r *room, _ *upper) error {
 			_, err := stage.Open(r.dir, stage.Options{}).Apply(b.Context(), everything)
 			return err

@@ -117,6 +117,7 @@ func TestKilled(t *testing.T) {
 				t.Fatalf("after %d: %v", after, err)
 			}
 		}
+		r.clean()
 		if n := strings.Count(tree(t, r.work), big); n != files {
 			t.Errorf("after %d: %d files are applied", after, n)
 		}
