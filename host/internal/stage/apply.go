@@ -243,5 +243,5 @@ func noted(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("what was written cannot be noted, so that it is staged still; apply it again: %w", err)
+	return fmt.Errorf("everything was written, but it cannot be noted that it was; apply again: %w", err)
 }

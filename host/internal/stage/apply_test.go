@@ -80,7 +80,7 @@ func TestApply(t *testing.T) {
 // emptied checks that nothing is left of what was staged.
 func (r *room) emptied() {
 	r.tb.Helper()
-	for _, name := range []string{"upper", "work", "new"} {
+	for _, name := range []string{"upper", "work", "new", "gone"} {
 		if _, err := os.Lstat(filepath.Join(r.dir, name)); err == nil {
 			r.tb.Errorf("left: %s", tree(r.tb, filepath.Join(r.dir, name)))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -44,14 +45,14 @@ func (s *Store) discard(ctx context.Context, sel Selection) ([]Entry, error) {
 	all := len(sel.Paths) == 0
 	if err != nil {
 		if all { // what cannot be read can be discarded
-			err = s.clear()
+			err = s.reset()
 		}
 		return nil, err
 	}
 	list, err := s.entries(ctx, sel)
 	if err != nil {
 		if all {
-			return nil, s.clear() // what cannot be looked at can be discarded
+			return nil, s.reset() // what cannot be looked at can be discarded
 		}
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (s *Store) discard(ctx context.Context, sel Selection) ([]Entry, error) {
 		err = ErrNothing
 	}
 	if all {
-		return spoken(list), errors.Join(s.clear(), err)
+		return spoken(list), errors.Join(s.reset(), err)
 	}
 	for i := range list {
 		if whole := list[i].whole; whole != "" && !sel.has(whole) {
@@ -86,6 +87,7 @@ func (s *Store) forget(sel Selection) error {
 	if err := s.index.add(lines...); err != nil {
 		return err
 	}
+	s.moment("forgotten")
 	root, err := os.OpenRoot(s.tree.dir)
 	if err != nil {
 		return err
@@ -93,25 +95,48 @@ func (s *Store) forget(sel Selection) error {
 	defer func() { _ = root.Close() }() // nothing was written through it
 	for _, path := range sel.Paths {
 		err = errors.Join(err, tempdir.RemoveIn(root, within(path)))
+		s.moment("removed")
 		s.prune(root, filepath.Dir(path))
 	}
 	return err
 }
 
-// clear is reset, also where there is no room to note it before.
-func (s *Store) clear() error {
-	if s.reset() == nil {
-		return nil
-	}
-	return errors.Join(s.sweep(), s.reset())
-}
+// reset forgets everything, and leaves nothing. The tree gets another name at once, which
+// stands until all is over: whoever locks the stage after a kill completes it.
+func (s *Store) reset() error { return s.forgetAll(true) }
 
-// reset forgets everything, and leaves nothing.
-func (s *Store) reset() error {
-	if err := s.index.add(line{Kind: kindReset}); err != nil {
+// forgetAll is reset, which spares contents that are about to be staged where they came
+// after what is forgotten.
+func (s *Store) forgetAll(fresh bool) error {
+	gone := filepath.Join(s.dir, goneDir)
+	err := os.Rename(s.tree.dir, gone)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.Mkdir(gone, 0o700)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
+	}
+	s.moment("gone")
+	left := s.sweep(gone, fresh) // before, as it makes room
+	s.moment("swept")
+	if err := s.index.add(line{Kind: kindReset}); err != nil {
+		return errors.Join(err, left)
 	}
 	s.index.vanished = false
 	s.moment("reset")
-	return s.sweep()
+	if left != nil {
+		return errors.Join(left, os.Rename(gone, filepath.Join(s.dir, newName()+leftEnd)))
+	}
+	return os.Remove(gone)
+}
+
+// completed completes a reset that did not come to its end. The lock is held.
+func (s *Store) completed() error {
+	if _, err := os.Lstat(filepath.Join(s.dir, goneDir)); err != nil {
+		return nil //nolint:nilerr // there is none
+	}
+	if err := s.index.refresh(); err != nil && !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return s.forgetAll(false)
 }

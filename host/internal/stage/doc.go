@@ -15,6 +15,7 @@
 //	upper/       what is staged, each at its whole path
 //	work/        what overlayfs needs beside that, while it is mounted
 //	new/         contents that are not staged yet
+//	gone/        a tree that was applied or discarded, while it is removed
 //	log.jsonl    one record a line, each with a checksum of its own
 //	lock         locked while something is staged, applied or discarded
 //	busy         locked while commands run over what is staged

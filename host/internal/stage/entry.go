@@ -40,6 +40,8 @@ type Entry struct {
 	note *note
 	// names is how many names the staged file has.
 	names uint64
+	// fault is that it cannot be read, by its modes, what is staged.
+	fault error
 }
 
 // Selection names changes of a stage: each path is that of one, or of a directory above
@@ -78,6 +80,8 @@ func (e *Entry) change() changes.Change {
 func (e *Entry) unchanged(ctx context.Context) error {
 	n := e.note
 	switch {
+	case e.fault != nil:
+		return fmt.Errorf("it cannot be read: %w; give it other modes (chmod u+rwX), or discard it", e.fault)
 	case e.Content.Is(changes.Other):
 		return fmt.Errorf("it is %s, which cannot be applied; discard it", e.Content)
 	case e.now.Same(e.Content):

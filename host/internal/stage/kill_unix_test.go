@@ -34,16 +34,34 @@ func TestMain(m *testing.M) {
 	}
 	dir, past, _ := strings.Cut(place, "\n")
 	past, at, counted := strings.Cut(past, "\n")
+	at, what, _ := strings.Cut(at, "\n")
 	s := stage.Open(dir, stage.Options{History: history.Open(past, history.Options{})})
 	stage.AtMoment(s, func(moment string) { fmt.Println(moment) })
 	if counted {
 		s = dying(dir, past, at)
 	}
-	if _, err := s.Apply(context.Background(), stage.Selection{}); err != nil {
+	if err := does(s, what, filepath.Join(filepath.Dir(dir), "work")); err != nil {
 		fmt.Println("failed", err)
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// does is what the victim does.
+func does(s *stage.Store, what, work string) (err error) {
+	switch what {
+	case "put":
+		if err = stageIn(s, filepath.Join(work, "a"), "newer"); err == nil {
+			err = stageIn(s, filepath.Join(work, "deep/er/b"), "made")
+		}
+	case "discard":
+		_, err = s.Discard(context.Background(), stage.Selection{})
+	case "discard some":
+		_, err = s.Discard(context.Background(), stage.Selection{Paths: []string{filepath.Join(work, "a"), filepath.Join(work, "d")}})
+	default:
+		_, err = s.Apply(context.Background(), stage.Selection{})
+	}
+	return err
 }
 
 // dying is a stage whose process dies at a step of an applying, by its number.

@@ -40,6 +40,8 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o changes
 			notes = append(notes, Note{Path: e.Path, Why: err.Error()})
 		}
 		switch {
+		case e.fault != nil:
+			notes[len(notes)-1].Left = true
 		case e.same && e.Content.Is(changes.File):
 			notes = append(notes, Note{Path: e.Path, Why: "it holds what is staged already", Same: true})
 		case e.implied && sel.has(e.Path), !e.implied:

@@ -71,13 +71,17 @@ func (s *Store) put(w *capability.StagedWrite) error {
 		return putMounted(at, rel, w.Place)
 	}
 	made, err := s.tree.makeDirs(filepath.Dir(w.Path))
+	s.moment("directories")
 	if err == nil {
 		err = s.index.add(append(made, lines...)...)
 	}
 	if err != nil {
 		return err
 	}
-	return s.tree.put(w.Path, w.Place)
+	s.moment("noted")
+	err = s.tree.put(w.Path, w.Place)
+	s.moment("put")
+	return err
 }
 
 // notesFor is what the log says of a write. What the path was when it was first staged stays

@@ -2,7 +2,9 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -58,7 +60,7 @@ func (s *Store) unnoted(ctx context.Context) ([]string, error) {
 	var walk func(dir string) error
 	walk = func(dir string) error {
 		list, err := s.tree.children(dir)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrPermission) { // what cannot be read cannot be applied
 			return err
 		}
 		if ctx.Err() != nil {

@@ -56,15 +56,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	for step := 1; !ended; step++ {
 		r, want := much(t)
 		before := modes(t, r.work)
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s\n%s\n%d", victim, r.dir, filepath.Join(filepath.Dir(r.dir), "history"), step))
-		out, err := cmd.CombinedOutput()
-		if err == nil {
-			ended = true
-		} else if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-			t.Fatalf("step %d: %v\n%s", step, err, out)
-		}
-		r.Store = r.open(r.history)
+		ended = !r.dies("", step)
 		if _, err := r.Apply(t.Context(), everything); err != nil && !errors.Is(err, stage.ErrNothing) {
 			t.Fatalf("killed at step %d: %v\n%s", step, err, modes(t, r.work))
 		}
@@ -83,6 +75,82 @@ func TestKilledAtEachStep(t *testing.T) {
 			t.Errorf("it has %d steps", step)
 		}
 	}
+}
+
+// dies has a process do something, and reports whether it was killed at a step of it.
+func (r *room) dies(what string, step int) bool {
+	r.tb.Helper()
+	cmd := exec.CommandContext(r.tb.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s\n%s\n%d\n%s", victim, r.dir, filepath.Join(filepath.Dir(r.dir), "history"), step, what))
+	out, err := cmd.CombinedOutput()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err != nil && (!ok || status.Signal() != syscall.SIGKILL) {
+		r.tb.Fatalf("step %d: %v\n%s", step, err, out)
+	}
+	r.Store = r.open(r.history)
+	return err != nil
+}
+
+// TestKilledWhileStaging kills a process at each step of staging and of discarding: the disk
+// is as it was, each file is staged as it was or as it was to be, whole, and doing it again
+// has the outcome of doing it once.
+func TestKilledWhileStaging(t *testing.T) {
+	t.Parallel()
+	const first = "a: a file of 1 bytes > a file of 3 bytes, d/sub: a directory > nothing, d/sub/y: a file of 1 bytes > nothing, d/x: a file of 1 bytes > nothing, d/z: nothing > a file of 1 bytes, "
+	const other = "other: nothing > a file of 5 bytes"
+	for what, want := range map[string]string{
+		"put": strings.Replace(first, "3 bytes", "5 bytes", 1) + "deep/er/b: nothing > a file of 4 bytes, " + other, "discard": "", "discard some": other,
+	} {
+		for step, dies := 1, true; dies; step++ {
+			r, u := layered(t)
+			before := modes(t, r.work)
+			r.stage("a", "new")
+			u.opaque("d")
+			u.write("d/z", "z", 0o644)
+			u.write("other", "other", 0o644)
+			r.ran()
+			const fewest = 3
+			if dies = r.dies(what, step); !dies && step <= fewest {
+				t.Errorf("%s has %d steps", what, step)
+			}
+			got := r.kinds()
+			if modes(t, r.work) != before {
+				t.Errorf("%s, killed at step %d: the disk is\n%s", what, step, modes(t, r.work))
+			}
+			for part := range strings.SplitSeq(got, ", ") {
+				if part != "" && !strings.Contains(first+other+want, part) && part != "deep/er: nothing > a directory" {
+					t.Errorf("%s, killed at step %d: staged are %s", what, step, got)
+				}
+			}
+			if what == "discard" && got == "" {
+				r.anew()
+			}
+			if err := does(r.Store, what, r.work); err != nil && !errors.Is(err, stage.ErrNothing) {
+				t.Errorf("%s, killed at step %d: once more: %v", what, step, err)
+			}
+			if got := r.kinds(); got != want {
+				t.Errorf("%s, killed at step %d, done again:\n%s\nwant:\n%s", what, step, got, want)
+			}
+		}
+	}
+}
+
+// anew has somebody change a file of which something was staged that was forgotten, and a
+// command after that, which is applied.
+func (r *room) anew() {
+	r.tb.Helper()
+	r.put("a", "theirs")
+	layers, err := r.Layers([]string{r.work})
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	if err := write(layers[0].Upper, "a", "last", 0o644); err != nil {
+		r.tb.Fatal(err)
+	}
+	r.ran()
+	if done, err := r.Apply(r.tb.Context(), everything); err != nil || r.said(done) != "wrote a" {
+		r.tb.Errorf("staged anew: %s, %v", r.said(done), err)
+	}
+	r.emptied()
 }
 
 // tidied is what lies in a directory once that is removed which a killed host may leave.

@@ -57,7 +57,7 @@ type Store struct {
 	// mounted are the prefixes by which directories are written to while they are mounted.
 	mounted map[string]mounted
 	running running
-	// moment is told of the steps of an applying. Tests end the process there.
+	// moment is told of the steps of what changes the stage. Tests end the process there.
 	moment func(name string)
 }
 
@@ -114,7 +114,12 @@ func (s *Store) locked(ctx context.Context, do func() error) error {
 	if err := s.make(); err != nil {
 		return err
 	}
-	return privatedir.Locked(ctx, filepath.Join(s.dir, lockName), do)
+	return privatedir.Locked(ctx, filepath.Join(s.dir, lockName), func() error {
+		if err := s.completed(); err != nil {
+			return err
+		}
+		return do()
+	})
 }
 
 // seen calls look with what is staged as it now is. The error is one for tools.

@@ -23,6 +23,10 @@ const (
 	workDir  = "work"
 	// newDir holds content that is not staged yet.
 	newDir = "new"
+	// goneDir is the tree once nothing of it is staged any more.
+	goneDir = "gone"
+	// leftEnd ends the names of what could not be removed.
+	leftEnd = "-left"
 )
 
 // tree is what is staged, in a directory, in the format of an upper directory of
@@ -175,6 +179,9 @@ func (t *tree) children(dir string) ([]capability.Staged, error) {
 // below lists all that lies below a directory in the tree, a directory before what is in it.
 func (t *tree) below(dir string, out []capability.Staged) ([]capability.Staged, error) {
 	list, err := t.children(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return out, nil // as tools pass over what of the disk they may not read
+	}
 	for i := range list {
 		out = append(out, list[i])
 		if err == nil && list[i].Kind == abi.KindDirectory {
@@ -256,18 +263,23 @@ func (t *tree) makeDir(dir string) (*Content, error) {
 // permission are the bits of a mode that a Content has.
 const permission = 0o777
 
-// sweep removes the tree and all that belongs to it. What of it could not be removed is
-// an error.
-func (s *Store) sweep() error {
-	var errs []error
-	for _, name := range []string{upperDir, workDir, newDir} {
-		errs = append(errs, tempdir.RemoveAll(filepath.Join(s.dir, name)))
+// sweep removes what is in a directory that was the tree, and all that belongs to it. What
+// of it could not be removed is an error.
+func (s *Store) sweep(gone string, fresh bool) error {
+	inside, err := os.ReadDir(gone)
+	errs := []error{err}
+	for _, e := range inside {
+		errs = append(errs, tempdir.RemoveAll(filepath.Join(gone, e.Name())))
 	}
-	former, err := filepath.Glob(filepath.Join(s.dir, "*"+contentEnd))
+	errs = append(errs, tempdir.RemoveAll(filepath.Join(s.dir, workDir)))
+	if fresh {
+		errs = append(errs, tempdir.RemoveAll(filepath.Join(s.dir, newDir)))
+	}
+	former, err := filepath.Glob(filepath.Join(s.dir, "*"+contentEnd+"*"))
 	errs = append(errs, err)
 	for _, path := range former {
-		if isName(filepath.Base(path)) {
-			errs = append(errs, os.Remove(path))
+		if isName(strings.TrimSuffix(filepath.Base(path), leftEnd)) {
+			errs = append(errs, tempdir.RemoveAll(path))
 		}
 	}
 	return errors.Join(errs...)

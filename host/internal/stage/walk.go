@@ -116,7 +116,22 @@ func (w *walk) entry(s *capability.Staged, whole string) error {
 	if merged && s.Opaque {
 		inner = cmp.Or(whole, s.Path)
 	}
-	return w.dir(s.Path, !merged || !s.Opaque, inner)
+	return w.inside(&e, !merged || !s.Opaque, inner)
+}
+
+// inside goes through a directory. One that cannot be read is a change that cannot be applied.
+func (w *walk) inside(e *Entry, seen bool, whole string) error {
+	at := len(w.out) - 1
+	err := w.dir(e.Path, seen, whole)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if at < 0 || w.out[at].Path != e.Path {
+		w.out = append(w.out, *e)
+		at = len(w.out) - 1
+	}
+	w.out[at].fault = err
+	return nil
 }
 
 // look finds what lies on the disk, which nothing is seen of where the directory above is
@@ -156,7 +171,7 @@ func (w *walk) staged(e *Entry, s *capability.Staged) error {
 		e.Content = &Content{Kind: changes.Link, Target: changes.Name(s.Target)}
 		e.same = e.now.Same(e.Content)
 	case abi.KindFile:
-		return w.file(e)
+		return w.file(e, mode, info.Size())
 	default:
 		e.Content = &Content{Kind: changes.Other, What: what(info)}
 	}
@@ -164,8 +179,12 @@ func (w *walk) staged(e *Entry, s *capability.Staged) error {
 }
 
 // file finds what a file of the tree holds, and whether the one of the disk holds it too.
-func (w *walk) file(e *Entry) error {
+func (w *walk) file(e *Entry, mode uint32, size int64) error {
 	found, err := changes.Look(w.ctx, e.place)
+	if errors.Is(err, fs.ErrPermission) {
+		e.Content, e.fault = &Content{Mode: mode, Size: size}, err
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -300,7 +319,7 @@ func (w *walk) imply() {
 		if !leads && !w.sel.has(e.Path) {
 			continue
 		}
-		e.implied = leads && e.Content.Is(changes.Dir) && (e.now == nil || !w.sel.has(e.Path))
+		e.implied = leads && e.fault == nil && e.Content.Is(changes.Dir) && (e.now == nil || !w.sel.has(e.Path))
 		kept = append(kept, e)
 	}
 	slices.Reverse(kept)
