@@ -137,8 +137,9 @@ func (h *confinement) discard() {
 
 // The bounds of a command that is tried, beside those that all commands have.
 const (
-	triedMemory = 512 << 20
-	triedFile   = 512 << 20
+	triedMemory    = 512 << 20
+	triedFile      = 512 << 20
+	triedProcesses = 256
 )
 
 // limits bound what the command uses.
@@ -147,15 +148,17 @@ func (l *launch) limits() process.Limits {
 	if !l.held.Tried {
 		return limits
 	}
-	lower := func(bound, most int64) int64 {
-		if bound == 0 {
-			return most
-		}
-		return min(bound, most)
-	}
-	limits.Memory = lower(limits.Memory, triedMemory)
-	limits.FileSize = uint64(lower(int64(min(limits.FileSize, triedFile)), triedFile))
+	limits.Memory, limits.FileSize = bounded(limits.Memory, triedMemory), bounded(limits.FileSize, triedFile)
+	limits.Processes = bounded(limits.Processes, triedProcesses)
 	return limits
+}
+
+// bounded is a limit, 0 being none, that is at most so much.
+func bounded[T int | int64 | uint64](limit, most T) T {
+	if limit == 0 {
+		return most
+	}
+	return min(limit, most)
 }
 
 func isDir(path string) bool {
