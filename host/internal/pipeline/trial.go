@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -106,13 +105,15 @@ func (g *world) newTrial() (*trial, error) {
 
 // run runs the command. The error says why the trial tells nothing.
 func (t *trial) run(ctx context.Context) error {
-	limited, cancel := context.WithTimeoutCause(ctx, MaxTrialTime, fmt.Errorf("it takes longer than %v", MaxTrialTime))
-	defer cancel()
 	all := t.world.session().Host.Rehearsals
-	if !all.EnterTrial(limited) {
+	waiting, stop := context.WithTimeout(ctx, MaxTrialTime)
+	defer stop()
+	if !all.EnterTrial(waiting) {
 		return errors.New("other commands are being tried")
 	}
 	defer all.LeaveTrial()
+	limited, cancel := context.WithTimeoutCause(ctx, MaxTrialTime, fmt.Errorf("it takes longer than %v", MaxTrialTime))
+	defer cancel()
 	bounded, full := context.WithCancelCause(limited)
 	var watch sync.WaitGroup
 	watch.Go(func() { t.Bound(bounded, full) })
@@ -269,20 +270,16 @@ func (t *trial) counted() string {
 	return fmt.Sprintf("%d files", len(t.modified))
 }
 
-// writable refuses changes that rules hold back, or that cannot be made on the disk. That the mode asks
-// about edits, or allows none, is for the person, who is shown them.
+// writable refuses changes that rules hold back or that are protected, which the sandbox kept the command
+// from, and those that cannot be made on the disk.
 func (t *trial) writable() error {
-	g := t.world
+	held := t.world.Policy().SandboxPolicy(nil)
 	for i := range t.modified {
-		e := &t.modified[i]
-		if e.Odd != "" {
-			return fmt.Errorf("it made %s, which is %s", e.Path, e.Odd)
-		}
-		real := filepath.ToSlash(e.Path)
-		a := permissions.Access{Kind: permissions.AccessWrite, Target: real, Real: real, Removal: e.Removed}
-		s := gate.Subject{Call: &g.about, Operation: abi.CapFSWrite, Accesses: g.aliased([]permissions.Access{a})}
-		if d := g.Decide(&s); d.Verdict != permissions.Allow && d.Layer != permissions.LayerMode && d.Layer != permissions.LayerApproval {
-			return fmt.Errorf("it changed %s, and %s", e.Path, d.Reason())
+		switch m := &t.modified[i]; {
+		case m.Odd != "":
+			return fmt.Errorf("it made %s, which is %s", m.Path, m.Odd)
+		case held.Protects(m.Path), held.Hides(m.Path):
+			return fmt.Errorf("it changed %s, which is protected", m.Path)
 		}
 	}
 	return nil
