@@ -83,7 +83,7 @@ type chain struct {
 // source reads what files were: from the history, or where something moved it.
 type source struct {
 	store *Store
-	// moved are the paths at which commands left contents, by their hashes.
+	// moved are the paths at which contents were left, by their hashes.
 	moved map[string][]string
 	// unread are what files were that are too large to be kept.
 	unread map[string]bool
@@ -114,7 +114,7 @@ func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
 	contents := &source{store: s, moved: make(map[string][]string), unread: make(map[string]bool)}
 	for i := range records {
 		r := &records[i]
-		if r.Kind == KindCommand && r.After.Is(changes.File) {
+		if r.After.Is(changes.File) {
 			contents.moved[r.After.Hash] = append(contents.moved[r.After.Hash], r.Path)
 		}
 		if isUnread(r.Before) {

@@ -328,6 +328,9 @@ func (r *restoring) prepare(ctx context.Context, p *span) (_ *one, err error) {
 		d.Node = p.now
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
+	if p.gone && d.Node == nil {
+		d.Node = p.now // it lies where it was before
+	}
 	if !d.Node.Equal(p.now) {
 		return nil, errChanged
 	}
@@ -339,7 +342,7 @@ func (r *restoring) prepare(ctx context.Context, p *span) (_ *one, err error) {
 		}
 		o.l.After = &after
 	}
-	if !d.Node.Is(changes.File) || isUnread(d.Node) { // it is too large to be kept
+	if d.File == nil || isUnread(d.Node) { // it is too large to be kept
 		return o, nil
 	}
 	now := changes.Cancellable(ctx, d.Reader())

@@ -164,6 +164,37 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestManyMoved moves more files than are restored at once, there and back again.
+func TestManyMoved(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, history.Options{})
+	for i := range 200 {
+		r.put(fmt.Sprint("d/", i), fmt.Sprint("it is ", i))
+	}
+	before := r.tree()
+	first, err := os.Stat(r.path("d/7"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.command("c1")
+	c.move("d", "z")
+	c.end()
+	after := r.tree()
+	if got := r.undone(history.Selection{Call: "c1"}); got != before {
+		t.Errorf("undone: %s", got)
+	}
+	if now, err := os.Stat(r.path("d/7")); err != nil || !os.SameFile(first, now) {
+		t.Errorf("it is another file: %v", err)
+	}
+	changes, err := r.List(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.undone(history.Selection{Call: changes[len(changes)-1].Call}); got != after {
+		t.Errorf("that undone: %s", got)
+	}
+}
+
 // What was not changed after all is in no record, and a command that changes nothing leaves nothing.
 func TestNothingChanged(t *testing.T) {
 	t.Parallel()

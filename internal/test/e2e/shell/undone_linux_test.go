@@ -92,6 +92,7 @@ func runUndoing() {
 	root := os.Getenv(rootName)
 	s := setup{host: options(root), session: host.SessionOptions{ID: "mine", Cwd: root + "/work"}}
 	s.host.Storage.Sessions = root + "/sessions"
+	s.host.Shell.Supervisor = []string{"/proc/self/exe", root}
 	ctx := context.Background()
 	h, err := host.Open(ctx, s.host)
 	if err != nil {
