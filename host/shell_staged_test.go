@@ -1,10 +1,12 @@
 package host_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
@@ -173,4 +175,53 @@ func TestUnstagedCommands(t *testing.T) {
 		result, _ := one(t, s, "Bash", string(bash("1", command).Input))
 		wantError(t, result, abi.CodeDenied, "Bash runs commands", "no sandbox here", "toolquay stage")
 	}
+}
+
+// TestStagedRepository has nobody asked about a repository that a command made in the stage and
+// that holds nothing a rule denies, nor where its settings are changed; and somebody once it does.
+func TestStagedRepository(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "git")
+	dir := settledFiles(t, nil)
+	before := snapshot(t, dir)
+	h := newShelled(t, func(o *host.Options) {
+		o.Permissions.Rules = rules("Read(.env)", "", "")
+		o.Shell.Environ = append(o.Shell.Environ, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	})
+	must(t, stagedShell(t, h, dir).Close(t.Context()))
+	asked := &counting{}
+	s := session(t, h.Host, host.SessionOptions{ID: "mine", Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true, Asker: asked})
+	for _, step := range []struct {
+		command, want string
+		asks          int
+	}{
+		{"git init -q app && cd app && echo a > f && git add -A && git commit -qm one && echo ok", "ok", 0},
+		{"echo b > f && git diff | tail -n 1", "+b", 0},
+		{"git log -p -1 | tail -n 1", "+a", 0},
+		{"sed -i s/b/c/ f && git diff f | grep '^[+-]'", "+c", 0},
+		{"git stash -q && git stash show -p | tail -n 1; git stash pop -q", "+c", 0},
+		{"git config user.email agent@example.com && git config user.email", "agent@example.com", 0},
+		{"git checkout -qb other && git mv f g && git commit -qam two && git log --format=%s%ae -1", "twoa@b", 0},
+		{"printf '100644 %s\\t.en''v\\n' $(git hash-object -w f) | git update-index --index-info && git commit -qm three && echo ok", "ok", 0},
+		{"git log -p -1 | tail -n 1", "denied", 1},
+	} {
+		n := asked.n.Swap(0)
+		got := told(t, s, step.command)
+		if n = asked.n.Load(); int(n) != step.asks || !strings.Contains(got, step.want) {
+			t.Errorf("%s: asked %d times, and got %s", step.command, n, got)
+		}
+	}
+	if now := snapshot(t, dir); now != before {
+		t.Errorf("the disk changed: %s", now)
+	}
+}
+
+// counting counts questions, and says no.
+type counting struct{ n atomic.Int32 }
+
+func (*counting) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }
+
+func (a *counting) Ask(context.Context, host.Question) (host.Reply, error) {
+	a.n.Add(1)
+	return host.Reply{}, nil
 }

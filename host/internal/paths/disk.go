@@ -9,12 +9,12 @@ import (
 )
 
 // Disk is where paths lead, for those who are not given descriptors: as this process sees files,
-// or by At as commands do whose changes are staged; see [View]. The zero value is the former.
-type Disk struct{ At func(path string) string }
+// or where View is not nil as commands do whose changes are staged. The zero value is the former.
+type Disk struct{ View }
 
 // Place is a path by which this process finds what lies at one; the last name may be a link, too.
 func (d Disk) Place(path string) string {
-	if d.At == nil {
+	if d.View == nil {
 		return filepath.FromSlash(path)
 	}
 	return d.At(d.Real(path))
@@ -22,7 +22,7 @@ func (d Disk) Place(path string) string {
 
 // Entry is Place of what lies at a path itself, be it a link.
 func (d Disk) Entry(path string) string {
-	if d.At == nil {
+	if d.View == nil {
 		return filepath.FromSlash(path)
 	}
 	dir := d.Real(filepath.Dir(path))
@@ -34,7 +34,7 @@ func (d Disk) Entry(path string) string {
 
 // Resolved is Entry of a path in a directory whose links are resolved.
 func (d Disk) Resolved(path string) string {
-	if d.At == nil {
+	if d.View == nil {
 		return path
 	}
 	return d.At(path)
@@ -55,7 +55,7 @@ const maxLinks = 40
 
 // Real is the function [Real].
 func (d Disk) Real(path string) string {
-	if d.At == nil {
+	if d.View == nil {
 		return Real(path)
 	}
 	if !filepath.IsAbs(path) {

@@ -2,6 +2,7 @@ package paths
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -61,6 +62,10 @@ type View interface {
 	// At is a path by which this process finds what lies at a clean, absolute one, whose links
 	// are resolved but for the last name.
 	At(path string) string
+	// Run runs a program of this process's own where commands find files, but not confined as they
+	// are, and returns what it prints, at most so many bytes. Dir is its working directory, and
+	// argv begins with its path.
+	Run(ctx context.Context, dir string, argv, env []string, input []byte, most int) ([]byte, error)
 }
 
 // Through has files looked at by a view from now on; nil is as this process sees them.
@@ -88,7 +93,7 @@ func (l *Lookups) disk() Disk {
 	if l.view == nil {
 		return Disk{}
 	}
-	return Disk{l.view.At}
+	return Disk{l.view}
 }
 
 func (l *Lookups) at(path string) string {

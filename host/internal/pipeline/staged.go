@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/host/internal/rules"
 	"github.com/toolquay/toolquay/host/internal/shell/commands"
 	"github.com/toolquay/toolquay/host/internal/storage"
@@ -64,7 +65,7 @@ func (s staging) Begin(roots []string) ([]commands.Layer, func(), error) {
 }
 
 // Shows is as [commands.Staging] has it.
-func (s staging) Shows(tree capability.StagedTree) { s.rules.Through(tree) }
+func (s staging) Shows(tree paths.View) { s.rules.Through(tree) }
 
 // Mounted is as [commands.Staging] has it.
 func (s staging) Mounted(l commands.Layer, open func() (*os.File, error)) error {

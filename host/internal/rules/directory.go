@@ -176,7 +176,7 @@ func (v *View) destinationIn(tree paths.View, path string) (permissions.Dir, err
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(v.Cwd, target)
 	}
-	lies := paths.Disk{At: tree.At}.Real(target)
+	lies := paths.Disk{View: tree}.Real(target)
 	info, err := os.Lstat(tree.At(lies))
 	switch {
 	case err != nil:

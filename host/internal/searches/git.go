@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/host/internal/shell"
 	commands "github.com/toolquay/toolquay/internal/shell"
 )
@@ -22,11 +22,11 @@ const maxListed = 64 << 20
 // errTooLong means that git took too long, or printed too much.
 var errTooLong = errors.New("git takes too long, or prints too much")
 
-// repository is a git repository, by git's own directory of it.
+// repository is a git repository, by git's own directory of it, and by the path at which this
+// process finds that.
 type repository struct {
-	dir string
-	// staged says that the directory is what is staged, which only this process finds there.
-	staged bool
+	dir, place string
+	disk       paths.Disk
 }
 
 // run runs the system's git in the repository and returns its output. Git starts no programs
@@ -36,20 +36,16 @@ func (r *repository) run(ctx context.Context, input []byte, args ...string) ([]b
 	if err != nil {
 		return nil, err
 	}
+	top := filepath.Dir(r.dir) // any directory will do
+	args = slices.Concat([]string{program, "--git-dir=" + r.dir, "--work-tree=" + top, "--no-pager"}, args)
+	if r.disk.View != nil {
+		text, err := r.disk.Run(ctx, top, args, environment(), input, maxListed)
+		return r.listed(ctx, text, err)
+	}
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	dir, top := r.dir, filepath.Dir(r.dir) // any top will do
-	var staged []*os.File
-	if r.staged {
-		f, err := os.Open(dir)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		dir, top, staged = "/proc/self/fd/3", "/", []*os.File{f}
-	}
-	cmd := exec.CommandContext(running, program, slices.Concat([]string{"--git-dir=" + dir, "--work-tree=" + top, "--no-pager"}, args)...)
-	cmd.ExtraFiles, cmd.Dir, cmd.Stdin, cmd.WaitDelay = staged, top, bytes.NewReader(input), time.Second
+	cmd := exec.CommandContext(running, args[0], args[1:]...)
+	cmd.Dir, cmd.Stdin, cmd.WaitDelay = top, bytes.NewReader(input), time.Second
 	cmd.Env = environment()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -62,7 +58,11 @@ func (r *repository) run(ctx context.Context, input []byte, args ...string) ([]b
 	if err != nil || len(text) == maxListed {
 		cancel()
 	}
-	err = errors.Join(err, cmd.Wait())
+	return r.listed(ctx, text, errors.Join(err, cmd.Wait()))
+}
+
+// listed is what git printed, and how it ended.
+func (*repository) listed(ctx context.Context, text []byte, err error) ([]byte, error) {
 	if len(text) == maxListed {
 		err = errTooLong
 	}

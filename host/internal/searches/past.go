@@ -101,13 +101,15 @@ func (p *Past) tree(top string) *workTree {
 
 // list brings the lists up to date, and reports whether they are complete.
 func (t *workTree) list(ctx context.Context, policy *permissions.Policy, top string, disk paths.Disk) bool {
-	dir, staged := gitDirOf(top, disk)
+	git := gitDirOf(top, disk)
+	dir := git.place
 	if dir == "" || time.Now().Before(t.retry) {
 		return false
 	}
-	if dir != t.git.dir {
-		t.git, t.history, t.index = repository{dir, staged}, listing{}, listing{}
+	if git.place != t.git.place {
+		t.history, t.index = listing{}, listing{}
 	}
+	t.git = git
 	references, index := stateOfFiles(referenceFiles(dir)), stateOfFiles([]string{filepath.Join(dir, "index")})
 	changed := policy != t.policy
 	if references == "" || references != t.history.state {
@@ -150,7 +152,7 @@ func (t *workTree) listRest(ctx context.Context) bool {
 	if time.Now().Before(t.restRetry) {
 		return false
 	}
-	objects := stateOfFiles(objectFiles(t.git.dir))
+	objects := stateOfFiles(objectFiles(t.git.place))
 	if state := objects + t.history.state; objects == "" || t.history.state == "" || state != t.rest.state {
 		paths, unled, err := t.restOf(ctx)
 		if errors.Is(err, errTooLong) {
@@ -198,35 +200,29 @@ func (t *workTree) restOf(ctx context.Context) (paths []string, unled map[string
 	return paths, unled, nil
 }
 
-// gitDirOf returns git's own directory of a work tree, by a path of this process, and whether
-// that is of what is staged. It returns "" where references or objects come from elsewhere, too.
-func gitDirOf(top string, disk paths.Disk) (dir string, staged bool) {
-	named := filepath.Join(top, ".git")
-	if content, err := paths.Beginning(disk.Entry(named)); err == nil {
+// gitDirOf finds git's own directory of a work tree. It finds none where references or objects
+// come from elsewhere, too.
+func gitDirOf(top string, disk paths.Disk) (none repository) {
+	dir := filepath.Join(top, ".git")
+	if content, err := paths.Beginning(disk.Entry(dir)); err == nil {
 		to, ok := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir:")
-		if named = strings.TrimSpace(to); !ok {
-			return "", false
+		if dir = strings.TrimSpace(to); !ok {
+			return none
 		}
-		if !filepath.IsAbs(named) {
-			named = filepath.Join(top, named)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(top, dir)
 		}
 	}
-	dir = disk.Entry(filepath.Clean(named))
-	stat := os.Stat
-	if staged = dir != filepath.Clean(named); staged {
-		stat = os.Lstat // a link would lead out of what is staged
-	}
+	place := disk.Place(dir)
 	for _, name := range []string{"commondir", "info/grafts", "objects/info/alternates"} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return "", false
+		if _, err := os.Lstat(filepath.Join(place, name)); err == nil {
+			return none
 		}
 	}
-	for _, name := range []string{"", "objects"} {
-		if info, err := stat(filepath.Join(dir, name)); err != nil || !info.IsDir() {
-			return "", false
-		}
+	if info, err := os.Stat(disk.Place(filepath.Join(dir, "objects"))); err != nil || !info.IsDir() {
+		return none
 	}
-	return dir, staged
+	return repository{dir, place, disk}
 }
 
 // referenceFiles lists the files and directories that show whether references changed. It

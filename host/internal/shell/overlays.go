@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 )
 
@@ -55,6 +56,11 @@ func (o *Overlays) At(path string) string { return o.namespace.At(path) }
 
 // Resolve is as [capability.StagedTree] has it.
 func (o *Overlays) Resolve(path string) (string, error) { return o.namespace.Resolve(path) }
+
+// Run runs a program of this process's own where commands find files; see [sandbox.Sandbox.Run].
+func (o *Overlays) Run(ctx context.Context, dir string, argv, env []string, input []byte, most int) ([]byte, error) {
+	return o.sandbox.Run(ctx, o.namespace, process.Command{Path: argv[0], Args: argv, Env: env, Dir: dir}, input, most)
+}
 
 // Open opens a directory with an overlay over it. The file is the caller's.
 func (o *Overlays) Open(root string) (*os.File, error) { return o.namespace.Overlaid(root) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/host/internal/protected"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 	"github.com/toolquay/toolquay/internal/shell"
@@ -52,7 +53,7 @@ type Staging interface {
 	// a command that is about to find them. Nobody else changes them before end is called.
 	Begin(roots []string) (layers []Layer, end func(), err error)
 	// Shows says that commands find tree.
-	Shows(tree capability.StagedTree)
+	Shows(tree paths.View)
 	// Mounted says that what a layer holds is to be changed by way of the directory that open
 	// opens, for the callee to close.
 	Mounted(l Layer, open func() (*os.File, error)) error

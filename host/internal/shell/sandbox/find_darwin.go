@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/toolquay/toolquay/host/internal/shell/process"
 )
 
 // program is where macOS has its sandbox.
@@ -174,6 +176,11 @@ func (*Sandbox) Close() error { return nil }
 
 // Stage fails with [ErrOverlay]: sandboxes have no overlays on this system.
 func (*Sandbox) Stage(context.Context, *Namespace, []Layer) error { return ErrOverlay }
+
+// Run fails with [ErrOverlay]: sandboxes have no overlays on this system.
+func (*Sandbox) Run(context.Context, *Namespace, process.Command, []byte, int) ([]byte, error) {
+	return nil, ErrOverlay
+}
 
 // TryOverlay fails with [ErrOverlay]: sandboxes have no overlays on this system.
 func (*Sandbox) TryOverlay(context.Context, string) error { return ErrOverlay }

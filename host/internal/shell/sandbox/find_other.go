@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/toolquay/toolquay/host/internal/shell/process"
 )
 
 // Sandbox is not to be had on this system.
@@ -76,6 +78,11 @@ func (*Sandbox) Close() error { return nil }
 
 // Stage fails with [ErrOverlay]: sandboxes have no overlays on this system.
 func (*Sandbox) Stage(context.Context, *Namespace, []Layer) error { return ErrOverlay }
+
+// Run fails with [ErrOverlay]: sandboxes have no overlays on this system.
+func (*Sandbox) Run(context.Context, *Namespace, process.Command, []byte, int) ([]byte, error) {
+	return nil, ErrOverlay
+}
 
 // TryOverlay fails with [ErrOverlay]: sandboxes have no overlays on this system.
 func (*Sandbox) TryOverlay(context.Context, string) error { return ErrOverlay }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/host/internal/shell/calls"
+	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
@@ -371,6 +373,45 @@ func (n *Namespace) Overlaid(root string) (*os.File, error) {
 		return nil, fmt.Errorf("%w: there is none over %s", ErrOverlay, root)
 	}
 	return duplicate(one.dir)
+}
+
+// Run runs a program where the commands of a namespace find files, without a sandbox, and returns
+// what it prints, at most so many bytes. It fails where the program does.
+func (s *Sandbox) Run(ctx context.Context, n *Namespace, c process.Command, input []byte, most int) (out []byte, err error) {
+	if s.own == nil || n.staged() == nil {
+		return nil, fmt.Errorf("%w: there is none", ErrOverlay)
+	}
+	a := &assembly{Program: &calls.Program{}}
+	n.join(a.Program)
+	n.staged().enter(a)
+	in, fed, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	said, says, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), fed.Close())
+	}
+	defer said.Close()
+	c.Program, c.Files = a.Program, []*os.File{in, says}
+	p, err := s.own.options.Supervisors.Start(ctx, c)
+	if err = errors.Join(err, in.Close(), says.Close()); err != nil {
+		return nil, errors.Join(err, fed.Close())
+	}
+	go func() {
+		_, _ = fed.Write(input) // a program that takes no more tells by how it ends
+		_ = fed.Close()
+	}()
+	defer context.AfterFunc(ctx, func() { p.Stop(0) })()
+	out, err = io.ReadAll(io.LimitReader(said, int64(most)))
+	if len(out) == most {
+		p.Stop(0)
+	}
+	<-p.Gone()
+	if status := p.Status(); err == nil && (status.Err != nil || status.Code != 0) {
+		err = errors.Join(fmt.Errorf("%s ended with status %d", c.Path, status.Code), status.Err, context.Cause(ctx))
+	}
+	return out, err
 }
 
 // TryOverlay reports whether overlays can be mounted that have what changes in a directory, which

@@ -153,7 +153,7 @@ func look(t *testing.T, s *side) (tree []string) {
 		return tree
 	}
 	for _, command := range []string{
-		"git ls-files --stage", "git status --porcelain=v2 --branch --ignored", "git log --all --format='%H %T %P %D %s'",
+		"git ls-files --stage", "git --no-optional-locks status --porcelain=v2 --branch --ignored", "git log --all --format='%H %T %P %D %s'",
 		"git fsck --full --strict 2>&1", "git stash list", "git config --list --local",
 	} {
 		a := s.bash(t, s.project(), command)
