@@ -202,7 +202,7 @@ func TestStagedRepository(t *testing.T) {
 		{"git stash -q && git stash show -p | tail -n 1; git stash pop -q", "+c", 0},
 		{"git config user.email agent@example.com && git config user.email", "agent@example.com", 0},
 		{"git checkout -qb other && git mv f g && git commit -qam two && git log --format=%s%ae -1", "twoa@b", 0},
-		{"printf '100644 %s\\t.en''v\\n' $(git hash-object -w f) | git update-index --index-info && git commit -qm three && echo ok", "ok", 0},
+		{"printf '100644 %s\\t.en''v\\n' $(git hash-object -w g) | git update-index --index-info && git commit -qm three && echo ok", "ok", 0},
 		{"git log -p -1 | tail -n 1", "denied", 1},
 	} {
 		n := asked.n.Swap(0)

@@ -15,6 +15,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/gate"
+	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/host/internal/shell/commands"
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/tool"
@@ -373,7 +374,7 @@ func (s *trialSession) staging() staging {
 func (*trialSession) Mounted(commands.Layer, func() (*os.File, error)) error { return nil }
 
 // Shows is as [commands.Staging] has it: the session goes on with the disk.
-func (*trialSession) Shows(capability.StagedTree) {}
+func (*trialSession) Shows(paths.View) {}
 
 // Scan is as [commands.Staging] has it.
 func (s *trialSession) Scan(ctx context.Context, began time.Time) error {
