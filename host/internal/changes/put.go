@@ -23,6 +23,9 @@ import (
 // then nothing has changed by Put. One that is [workspace.ErrUncertain] says that it may
 // be done all the same.
 //
+// Where only the mode of a file differs, all names of the file get it, unless content is
+// given: then it becomes a file of its own.
+//
 // A mode of 0 keeps the former one of a file, and is that of new files and directories
 // for others. Owner and attributes are kept of a file that stays a file.
 func (f *Found) Put(ctx context.Context, to *Node, content io.Reader, ready func() error) error {
@@ -48,6 +51,8 @@ type Prepared struct {
 	found *Found
 	to    *Node
 	later *workspace.Later
+	// chmod says that only permission bits change.
+	chmod bool
 	// A file is made before: by the one where there was a file or nothing, else by the other.
 	draft *workspace.Draft
 	spot  *workspace.Spot
@@ -62,7 +67,10 @@ func (f *Found) Prepare(ctx context.Context, to *Node, content io.Reader, later 
 	}
 	p = &Prepared{found: f, to: to, later: later}
 	switch {
-	case !to.Is(File) || f.Node.Same(to):
+	case !to.Is(File):
+		return p, nil
+	case f.Node.Same(to) && (content == nil || f.Info.Links < 2):
+		p.chmod = true
 		return p, nil
 	case f.Node == nil || f.Node.Is(File) && f.writable():
 		p.draft, err = f.place.Draft()
@@ -135,7 +143,7 @@ func (p *Prepared) Commit(ctx context.Context) error {
 func (p *Prepared) place(ctx context.Context) error {
 	f, s := p.found, p.spot
 	switch to := p.to; {
-	case f.Node.Same(to):
+	case p.chmod || to.Is(Dir) && f.Node.Is(Dir):
 		if err := f.still(ctx); err != nil {
 			return err
 		}

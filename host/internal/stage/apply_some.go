@@ -19,6 +19,7 @@ type one struct {
 	found  *changes.Found
 	staged *changes.Found // nil where it is no file
 	to     *Content
+	links  uint64            // how many names it had
 	put    *changes.Prepared // nil where there is nothing to do
 	done   Applied
 	over   bool // it was put in place
@@ -94,6 +95,14 @@ func (a *applying) prepare(ctx context.Context, o *one, later *workspace.Later) 
 	}
 	if err := a.recheck(ctx, e, o.found); err != nil {
 		return abi.Errorf(abi.CodeChanged, "%w", err)
+	}
+	o.links = o.found.Info.Links
+	if o.found.Info.Links > 1 && o.found.File != nil && o.found.Node.Hash == "" { // see again
+		held, err := o.found.Hash(ctx)
+		if err != nil {
+			return err
+		}
+		o.found.Node.Hash, e.now.Hash = held.Hash, held.Hash
 	}
 	o.to = e.after()
 	if o.found.Node.Equal(o.to) {
@@ -204,6 +213,16 @@ func (a *applying) again(ctx context.Context, o *one) error {
 			return err
 		}
 		o.put.Again(o.found)
+		if e := o.e; o.found.File != nil && o.found.Info.Links < o.links && e.now.Is(changes.File) {
+			held, err := o.found.Hash(ctx)
+			if err != nil {
+				return err
+			}
+			if held.Equal(e.now) { // what changed are its names
+				o.found.Node.Hash, o.found.Node.Size, e.stamp = held.Hash, held.Size, stampOf(o.found.Info)
+				return nil
+			}
+		}
 		if err := a.recheck(ctx, o.e, o.found); err != nil {
 			return abi.Errorf(abi.CodeChanged, "%w", err)
 		}

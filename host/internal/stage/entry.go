@@ -102,7 +102,8 @@ func (e *Entry) unchanged(ctx context.Context) error {
 	case e.now.Is(changes.Dir) && n.base.Is(changes.Dir):
 		return nil
 	case n.stamp != "":
-		if n.stamp == e.stamp || n.base.Is(changes.Link) && e.now.Same(n.base) {
+		if n.stamp == e.stamp || n.base.Is(changes.Link) && e.now.Same(n.base) ||
+			n.base.Is(changes.File) && n.base.Hash != "" && e.holds(ctx, []string{n.base.Key()}) {
 			return nil
 		}
 	case e.holds(ctx, []string{n.base.Key()}):

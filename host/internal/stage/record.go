@@ -65,6 +65,7 @@ type line struct {
 	Began   time.Time `json:"began,omitzero"`
 	Call    string    `json:"call,omitempty"`
 	Tool    string    `json:"tool,omitempty"`
+	links   uint64    // how many names the file has
 	// Name is that of a file with content, in lines of earlier versions.
 	Name string `json:"name,omitempty"`
 }

@@ -39,7 +39,7 @@ func (s *Store) Scan(ctx context.Context, began time.Time, call capability.Call)
 			if s.index.notes[path] != nil {
 				continue // another process was faster
 			}
-			l, err := s.base(path, began)
+			l, err := s.lasting(ctx, path, began)
 			if err != nil {
 				return err
 			}
@@ -87,6 +87,23 @@ func (s *Store) unnoted(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
+// lasting is base for the log: it has the hash of a file with several names too, as whoever
+// changes one of them changes the times of all.
+func (s *Store) lasting(ctx context.Context, path string, since time.Time) (line, error) {
+	l, err := s.base(path, since)
+	if err != nil || l.Changed || l.links < 2 || !l.Base.Is(changes.File) {
+		return l, err
+	}
+	found, err := changes.Look(ctx, path)
+	if err != nil {
+		return l, nil //nolint:nilerr // its times tell
+	}
+	if stampOf(found.Info) == l.Stamp {
+		l.Base = found.Node
+	}
+	return l, found.Close()
+}
+
 // base notes what lies at a path on the disk, for what was changed since a time.
 func (s *Store) base(path string, since time.Time) (line, error) {
 	l := line{Kind: kindBase, Path: changes.Name(path), Began: since}
@@ -100,7 +117,7 @@ func (s *Store) base(path string, since time.Time) (line, error) {
 	if info.Kind == "" {
 		return l, nil
 	}
-	l.Base, l.Stamp = nodeOf(info, target), stampOf(info)
+	l.Base, l.Stamp, l.links = nodeOf(info, target), stampOf(info), info.Links
 	l.Changed = !info.ChangeTime.IsZero() && !info.ChangeTime.Before(since) && info.Kind != abi.KindDirectory
 	return l, nil
 }
