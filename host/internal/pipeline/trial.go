@@ -19,6 +19,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell/commands"
 	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/host/internal/tool"
+	"github.com/toolquay/toolquay/internal/visible"
 	"github.com/toolquay/toolquay/permissions"
 	"github.com/toolquay/toolquay/plugins"
 )
@@ -258,17 +259,47 @@ func (t *trial) look(ctx context.Context, s *gate.Subject) (err error) {
 		return err
 	}
 	s.Tried = fmt.Sprintf("It was tried contained, with no network, and changed %s: a yes makes just these changes, and does not run it again", t.counted())
-	if text := preview(patch.String()); t.world.session().Host.Rehearsals.Show(len(text)) {
+	if text := preview(forPeople(patch.String())); t.world.session().Host.Rehearsals.Show(len(text)) {
 		s.Preview = text
 	}
 	return nil
 }
 
+// maxNamed bounds how many files a question names that a trial changed.
+const maxNamed = 10
+
+// counted says how many files the command changed, and which.
 func (t *trial) counted() string {
-	if len(t.modified) == 1 {
-		return "1 file"
+	text := "1 file"
+	if n := len(t.modified); n != 1 {
+		text = fmt.Sprintf("%d files", n)
 	}
-	return fmt.Sprintf("%d files", len(t.modified))
+	var names []string
+	dir := strings.TrimSuffix(really(t.world.Policy().Cwd()), "/") + "/"
+	for i := range t.modified[:min(len(t.modified), maxNamed)] {
+		names = append(names, visible.Short(strings.TrimPrefix(t.modified[i].Path, dir), maxTitle))
+	}
+	if more := len(t.modified) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return text + " (" + strings.Join(names, ", ") + ")"
+}
+
+// forPeople leaves out of a patch what only programs read.
+func forPeople(patch string) string {
+	const binary = "GIT binary patch\n"
+	var b strings.Builder
+	skips := false
+	for line := range strings.Lines(patch) {
+		if skips = skips && !strings.HasPrefix(line, "diff --git "); skips {
+			continue
+		}
+		if skips = line == binary; skips {
+			line = "what it holds is no text, and is not shown\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // writable refuses changes that rules hold back or that are protected, which the sandbox kept the command
