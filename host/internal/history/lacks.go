@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -50,6 +51,12 @@ func (l *lack) add(path string) {
 	} else {
 		l.more++
 	}
+}
+
+// told are those that are worth telling with the command's result: what lies in directories that are left out is
+// not, as commands go there again and again.
+func (l *lacks) told() *lacks {
+	return &lacks{slices.DeleteFunc(slices.Clone(l.list), func(one lack) bool { return one.why == leftOut })}
 }
 
 // String says what is not kept; empty is nothing.

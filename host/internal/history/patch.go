@@ -31,12 +31,12 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o PatchOp
 	spans := make(map[string]*span)
 	var list []changes.Change
 	for _, c := range chains {
-		if p := c.spanOf(sel); p != nil && !p.before.Same(p.after) {
+		if p := c.spanOf(sel); p != nil && !p.before.Equal(p.after) {
 			spans[p.path] = p
 			list = append(list, p.change())
 		}
 	}
-	return changes.Patch(ctx, w, list, func(ctx context.Context, c *changes.Change, n *Content) (io.ReadCloser, error) {
+	return changes.Patch(ctx, w, changes.Renames(list), func(ctx context.Context, c *changes.Change, n *Content) (io.ReadCloser, error) {
 		p := spans[c.Path]
 		r, err := p.side(ctx, n)
 		switch {

@@ -24,7 +24,7 @@ const (
 const patience = 30 * time.Second
 
 // End makes records of what the command changed, which has ended. The sentence says what the history does
-// not have of that; it is empty where it has all. Where that takes long it goes on after End.
+// not have of that, but for what is left out; it is empty where it has all. Where that takes long it goes on after End.
 func (w *Watch) End(ctx context.Context) string {
 	w.store.watches.Delete(w)
 	said := make(chan string, 1)
@@ -56,8 +56,8 @@ func (w *Watch) settle(ctx context.Context) {
 		return
 	}
 	lines := w.lines(ctx, false)
-	text := w.lacks.String()
-	if text != "" {
+	said := w.lacks.told().String()
+	if text := w.lacks.String(); text != "" {
 		lines = append(lines, &line{Record: Record{Kind: KindCommand, Lacks: text}})
 	}
 	now := time.Now().UTC()
@@ -68,17 +68,17 @@ func (w *Watch) settle(ctx context.Context) {
 	if err == nil {
 		err = w.ledger.end(w.store.dir.path)
 	} else {
-		text = joinLacks(text, "nothing of it can be kept: "+err.Error())
+		said = joinLacks(said, "nothing of it can be kept: "+err.Error())
 		w.ledger.leave()
 	}
 	if err != nil {
 		w.store.contents.options.Logger.Warn("the history does not have what a command changed", "call", w.call.ID, "history", w.store.dir.path, "error", err)
 	}
-	w.said = joinLacks(w.said, text)
+	w.said = joinLacks(w.said, said)
 	w.store.release(w)
 	clear(w.touched)
 	clear(w.unsaved)
-	w.lacks, w.ledger, w.bytes = lacks{}, ledger{}, 0
+	w.lacks, w.ledger, w.bytes, w.places = lacks{}, ledger{}, 0, 0
 }
 
 func joinLacks(a, b string) string {
