@@ -119,17 +119,19 @@ func TestLinkedOnDisk(t *testing.T) {
 	for _, name := range []string{"b", "c", "e"} {
 		u.must(os.Link(r.path("a"), r.path(name)))
 	}
+	u.must(os.Link(r.path("d/x"), r.path("d/sub/x")))
 	before := modes(t, r.work)
+	u.remove("d")
 	u.write("a", "A", 0o644)
 	u.write("b", "B", 0o644)
 	u.write("c", "a", 0o755)
 	u.remove("e")
 	r.ran()
 	done, err := r.Apply(t.Context(), everything)
-	if err != nil || r.said(done) != "wrote a, wrote b, wrote c, removed e" {
+	if err != nil || r.said(done) != "wrote a, wrote b, wrote c, removed d, removed d/sub, removed d/sub/x, removed d/sub/y, removed d/x, removed e" {
 		t.Fatalf("%s, %v", r.said(done), err)
 	}
-	if got := modes(t, r.work); !strings.HasPrefix(got, "-rw-r--r-- \"a\": A\n-rw-r--r-- \"b\": B\n-rwxr-xr-x \"c\": a\ndrw") {
+	if got := modes(t, r.work); !strings.HasPrefix(got, "-rw-r--r-- \"a\": A\n-rw-r--r-- \"b\": B\n-rwxr-xr-x \"c\": a\nL") {
 		t.Errorf("applied:\n%s", got)
 	}
 	if _, err := r.history.Restore(t.Context(), history.Selection{}, history.RestoreOptions{}); err != nil || modes(t, r.work) != before {
