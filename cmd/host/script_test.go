@@ -123,7 +123,7 @@ func runScripts(t *testing.T, folder string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "id": id, "person": person, "fixture": fixture, "nested": nested, "fill": fill, "matches": matches,
 			"collector": startCollector, "collected": collected, "keep": keep,
-			"told": told, "dialog": dialog, "bulk": bulk, "wrote": wrote,
+			"told": told, "dialog": dialog, "bulk": bulk, "wrote": wrote, "whiteout": whiteout,
 		},
 	})
 }

@@ -38,6 +38,16 @@ func stageListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [FILE...]",
 		Short: "List what is staged: new, changed and removed files, links, directories",
+		Long: `List names each path that applying would change, with what it is and what it is to be: a
+file by its bytes, with its mode where that changes; a link; a directory. A new file that holds
+what a removed one held is shown with its former name.
+
+With --json it prints an object a line: "path"; "base", what lay there when it was first
+changed, and "content", what is to lie there, each left out where that is nothing; "from", the
+former path of a renamed file; "calls", the ids of the calls that wrote it; "tool" and "time",
+of the last. Of "base" and "content", "kind" is left out for files, and else "directory",
+"link" or "other"; "hash" is the SHA-256 of a file, left out where it was not read; "size" its
+bytes; "mode" the permission bits as a number; "target" where a link leads.`,
 		Args:  named,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withStages(a, func(p *stages) error { return listStaged(a, p, args, asJSON) })
@@ -66,8 +76,12 @@ func listStaged(a *app, p *stages, args []string, asJSON bool) error {
 	rows := [][]string{{"FILE", "BYTES", "TIME", "BY", "CALLS"}}
 	for i := range list {
 		e := &list[i]
+		name := p.name(e.Path)
+		if e.From != "" {
+			name += " (was " + p.name(e.From) + ")"
+		}
 		rows = append(rows, []string{
-			p.name(e.Path), becomes(e.Base, e.Content), e.Time.Local().Format(time.DateTime), e.Tool, strings.Join(e.Calls, ", "),
+			name, becomes(e.Base, e.Content), e.Time.Local().Format(time.DateTime), e.Tool, strings.Join(e.Calls, ", "),
 		})
 	}
 	a.out.Printf("Session %s\n", p.session)

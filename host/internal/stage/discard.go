@@ -21,7 +21,17 @@ func (s *Store) List(sel Selection) ([]Entry, error) {
 		return nil, err
 	}
 	list, err := s.entries(context.Background(), sel)
-	return spoken(list), err
+	list = spoken(list)
+	byPath := make(map[string]*Entry, len(list))
+	told := make([]changes.Change, len(list))
+	for i := range list {
+		byPath[list[i].Path], told[i] = &list[i], list[i].change()
+	}
+	hashed(context.Background(), told, byPath)
+	for _, c := range changes.Renames(told) {
+		byPath[c.Path].From = c.From
+	}
+	return list, err
 }
 
 // Discard forgets what is staged of a selection, and returns what that was. All of a

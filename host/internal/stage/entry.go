@@ -18,6 +18,8 @@ type Entry struct {
 	// has no hash in its base.
 	Content *Content `json:"content,omitempty"`
 	Base    *Content `json:"base,omitempty"`
+	// From is where a new file was before, if one was removed that held the same.
+	From string `json:"from,omitempty"`
 	// Calls are the ids of the calls that wrote it, in order, and Tool and Time are of
 	// the last.
 	Calls []string  `json:"calls,omitempty"`
