@@ -183,6 +183,7 @@ func (p person) approval(asked *Question, q *gate.Question, options []RememberOp
 		Reasons:    q.Reasons(),
 		Asked:      asked.Asked,
 		Preview:    s.Preview,
+		Tried:      s.Tried != "",
 		Remember:   slices.Clone(options),
 
 		DenyEndsTurn: p.of.host.options.Permissions.DenyEndsTurn && s.Offer == nil,

@@ -91,7 +91,8 @@ type Call struct {
 	Binding string `json:"binding"`
 }
 
-// Grounds are why it was asked. Reasons and Preview are as in [host.Approval].
+// Grounds are why it was asked. Reasons and Preview are as in [host.Approval], without what a trial
+// found.
 type Grounds struct {
 	Why     Why      `json:"why"`
 	Reasons []string `json:"reasons,omitempty"`
@@ -153,6 +154,9 @@ func newRecord(q *host.Question, earlier []Part, resume Resume, expires time.Tim
 	if a := q.Approval; a != nil {
 		r.Version, r.Offers = version, a.Remember
 		r.Grounds = Grounds{whyOf(a.Decision), a.Reasons, a.Preview}
+		if a.Tried { // what was tried is gone when the answer comes
+			r.Reasons, r.Preview = a.Reasons[min(1, len(a.Reasons)):], ""
+		}
 	}
 	if slices.ContainsFunc(earlier, func(p Part) bool { return p.Kind != "" }) {
 		r.Version = versionMore
