@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
-	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+	"github.com/toolquay/toolquay/host/internal/stage"
 )
 
 // shellRows set commands against the same commands started without asking anybody, with
@@ -149,16 +149,10 @@ func stagedRuns(command string) func(*testing.B, *lab) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		layer := sandbox.Layer{Root: s.work, Upper: filepath.Join(dir, "upper"), Work: filepath.Join(dir, "work")}
-		for _, path := range []string{layer.Upper, layer.Work} {
-			if err := os.Mkdir(path, 0o700); err != nil {
-				b.Fatal(err)
-			}
-		}
-		s.layers = []sandbox.Layer{layer}
+		s.stage = stage.Open(dir, stage.Options{})
 		s.begin()
 		defer func() {
-			s.layers = nil
+			s.stage = nil
 			s.begin()
 		}()
 		runs(true, command)(b, l)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host"
@@ -19,6 +20,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell"
 	"github.com/toolquay/toolquay/host/internal/shell/process"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+	"github.com/toolquay/toolquay/host/internal/stage"
 	analysis "github.com/toolquay/toolquay/internal/shell"
 	"github.com/toolquay/toolquay/permissions"
 )
@@ -39,8 +41,8 @@ type shells struct {
 	// that some paths are hidden and protected from them.
 	ended   chan struct{}
 	guarded bool
-	// layers are what the changes of commands are staged in; none has them made for real.
-	layers []sandbox.Layer
+	// stage takes the changes of commands; nil has them made for real.
+	stage *stage.Store
 }
 
 // guards is how many paths are hidden, and how many protected.
@@ -211,16 +213,25 @@ func (s *shells) SandboxPolicy(ctx context.Context, _, _ bool) (capability.Sandb
 	for i := 0; s.guarded && i < guards; i++ {
 		p.Hidden, p.Protected = append(p.Hidden, s.guard(i)), append(p.Protected, s.guard(guards+i))
 	}
-	if s.layers == nil {
+	if s.stage == nil {
 		return p, nil
 	}
-	overlays, err := s.boxed.Stage(ctx, s.ended, s.layers)
+	began := time.Now()
+	found, err := s.stage.Layers([]string{s.work})
+	if err != nil {
+		return p, err
+	}
+	l := sandbox.Layer{Root: found[0].Root, Upper: found[0].Upper, Work: found[0].Work}
+	overlays, err := s.boxed.Stage(ctx, s.ended, []sandbox.Layer{l})
 	if err != nil {
 		return p, err
 	}
 	end := func() { _ = overlays.Close() } // nothing is to be told
 	p.Staged, p.Discard, p.Made = overlays, end, func() string {
-		end()
+		defer end()
+		if err := s.stage.Scan(ctx, began, capability.Call{}); err != nil {
+			panic(err)
+		}
 		return ""
 	}
 	return p, nil
