@@ -148,6 +148,14 @@ func differences(was, is map[string]string) string {
 func watched(tb testing.TB) (*session, *shell.Capability, *history.Store) {
 	tb.Helper()
 	s := newSession(tb)
+	tb.Cleanup(func() { // directories that a command closed could not be removed
+		_ = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, _ error) error {
+			if d != nil && d.IsDir() {
+				return os.Chmod(path, 0o700)
+			}
+			return nil
+		})
+	})
 	s.noTasks = true
 	c := newShell(tb, s.sandboxed())
 	dir := filepath.Join(filepath.Dir(s.dir), "history")

@@ -40,7 +40,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-test.v", "-test.run", "^(TestEscapes|TestFirstProcess|TestChanges.*|TestOwn.*|TestExchanged.*|TestListsOf.*|TestMended.*|TestCopies|TestEscapesFromBubblewrap|TestLayouts|TestDevices|TestMissing.*|TestRaces.*|TestHosts|TestNetworkAll|TestClosedFolders|TestPathsThatChange|TestHeldUntilReleased|TestOdd.*|TestClosed.*|TestGit|TestWatch.*|TestReplaced.*|Test.*Overla.*|TestStores.*)$")
+	cmd := exec.CommandContext(t.Context(), program, "-test.v", "-test.run", "^(TestEscapes|TestFirstProcess|TestChanges.*|TestOwn.*|TestExchanged.*|TestListsOf.*|TestMended.*|TestCopies|TestEscapesFromBubblewrap|TestLayouts|TestDevices|TestMissing.*|TestRaces.*|TestHosts|TestNetworkAll|TestClosedFolders|TestPathsThatChange|TestHeldUntilReleased|TestOdd.*|TestClosed.*|TestGit|TestWatch.*|TestReplaced.*|Test.*Overla.*|TestTell.*|TestStores.*)$")
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "CI=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/internal/history"
 	"github.com/toolquay/toolquay/host/internal/stage"
 )
 
@@ -27,6 +28,10 @@ func shellRows() []row {
 		writes = ": >out"
 		alone  = "bash alone"
 		boxed  = "in a sandbox"
+
+		without = "without a history"
+		nothing = ": >/tmp/out" // it writes, but nothing of the user's
+		oneFile = "echo $RANDOM >kept"
 	)
 	return slices.Concat(fine([]row{
 		{name: "true without a sandbox, the capability", ours: runs(false, "true"), baseline: plain, theirs: execTrue, compare: ratio, limit: near, needs: "bash"},
@@ -44,6 +49,10 @@ func shellRows() []row {
 		{name: "go test of 200 files, in a sandbox, the capability", ours: tests(runs(true, goTest)), baseline: alone, theirs: tests(execBash(goTest)), compare: ratio, limit: "at most 1.1x", needs: "go"},
 		{name: "10,000 files written, staged, the capability", ours: stagedRuns(manyFiles), baseline: boxed, theirs: runs(true, manyFiles), compare: ratio, limit: "at most 1.7x", needs: "bash"},
 		{name: "go test of 200 files, staged, the capability", ours: tests(stagedRuns(goTest)), baseline: boxed, theirs: tests(runs(true, goTest)), compare: ratio, limit: near, needs: "go"},
+		{name: "what changes nothing, with a history, the capability", ours: keptRuns(nothing), baseline: without, theirs: runs(true, nothing), compare: ratio, limit: "at most 2 ms more", needs: "bash", fine: true},
+		{name: "what writes one file, with a history, the capability", ours: keptRuns(oneFile), baseline: without, theirs: runs(true, oneFile), compare: ratio, limit: twice, needs: "bash", fine: true},
+		{name: "10,000 files written, with a history, the capability", ours: keptRuns(manyFiles), baseline: without, theirs: runs(true, manyFiles), compare: ratio, limit: "at most 1.5x", needs: "bash"},
+		{name: "go test of 200 files, with a history, the capability", ours: tests(keptRuns(goTest)), baseline: without, theirs: tests(runs(true, goTest)), compare: ratio, limit: "at most 1.1x", needs: "go"},
 		{name: "the network of a session", ours: networks, baseline: plain, theirs: execTrue, compare: ratio, limit: "under 5 ms", needs: bubblewrap},
 	})
 }
@@ -155,6 +164,20 @@ func stagedRuns(command string) func(*testing.B, *lab) {
 			s.stage = nil
 			s.begin()
 		}()
+		runs(true, command)(b, l)
+	}
+}
+
+// keptRuns runs a command whose changes a history keeps.
+func keptRuns(command string) func(*testing.B, *lab) {
+	return func(b *testing.B, l *lab) {
+		s := l.shells(b)
+		dir, err := os.MkdirTemp(filepath.Dir(s.work), "history-*")
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.history = history.Open(dir, history.Options{})
+		defer func() { s.history = nil }()
 		runs(true, command)(b, l)
 	}
 }

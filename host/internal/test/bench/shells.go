@@ -43,6 +43,8 @@ type shells struct {
 	guarded bool
 	// stage takes the changes of commands; nil has them made for real.
 	stage *stage.Store
+	// history keeps what commands change; nil does not.
+	history capability.History
 }
 
 // guards is how many paths are hidden, and how many protected.
@@ -146,7 +148,7 @@ func (s *shells) run(b *testing.B, confined bool, args json.RawMessage) {
 	if confined {
 		c = s.boxed
 	}
-	scope := capability.Scope{Cwd: s.work, Report: func(abi.Progress) {}, Call: capability.Call{ID: "1", Tool: "Bash"}, Shell: s}
+	scope := capability.Scope{Cwd: s.work, Report: func(abi.Progress) {}, Call: capability.Call{ID: "1", Tool: "Bash"}, Shell: s, History: s.history}
 	plan, err := c.Plan(ctx, scope, abi.Request{Name: abi.CapShellRun, Args: args})
 	if err != nil {
 		b.Fatal(err)

@@ -45,7 +45,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	for _, suite := range []string{"TestEscapes", "TestSurvivors", "TestHostKilled", "TestBombs"} {
+	for _, suite := range []string{"TestEscapes", "TestSurvivors", "TestHostKilled", "TestBombs", "TestUndoneAfterKill"} {
 		if !strings.Contains(string(out), "--- PASS: "+suite+" ") {
 			t.Errorf("%s was not passed", suite)
 		}
