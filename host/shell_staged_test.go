@@ -214,6 +214,21 @@ func TestStagedRepository(t *testing.T) {
 	if now := snapshot(t, dir); now != before {
 		t.Errorf("the disk changed: %s", now)
 	}
+	must(t, s.Close(t.Context()))
+	s = session(t, h.Host, host.SessionOptions{ID: "mine", Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true, Asker: asked})
+	asked.n.Store(0)
+	if got := told(t, s, "cd app && git log -p -1 | tail -n 1"); asked.n.Load() != 1 {
+		t.Errorf("the first command of another process is judged by the disk: %s", got)
+	}
+	if got := told(t, s, "cd "+dir+"/app && git reset -q --hard HEAD~1 && git reflog expire --expire=now --all && git gc -q --prune=now && echo ok"); !strings.Contains(got, "ok") {
+		t.Error(got)
+	}
+	must(t, s.Close(t.Context()))
+	s = session(t, h.Host, host.SessionOptions{ID: "mine", Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true, Asker: asked})
+	asked.n.Store(0)
+	if got := told(t, s, "cd app && git log -p -1 | grep -c '^diff'"); asked.n.Load() != 0 || !strings.Contains(got, "1") {
+		t.Errorf("the first command of another process is judged by the disk: %s", got)
+	}
 }
 
 // counting counts questions, and says no.

@@ -126,6 +126,7 @@ func (g *judging) analyse(text string, at shell.Place) permissions.Command {
 // place is where a command runs that an operation, or with an empty one the call itself, is
 // about: directories as they really lie, since a shell steps out of one by where that is.
 func (g *judging) place(operation string) shell.Place {
+	g.showStaged()
 	policy, at := g.Policy(), g.session().Walked.Disk().Place
 	return shell.Place{
 		Cwd:     really(policy.Cwd()),

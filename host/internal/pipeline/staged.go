@@ -45,6 +45,19 @@ func (r *request) staysInside() error {
 	return abi.Errorf(abi.CodeDenied, "this session stages what is written, and a command outside of the sandbox would change it for real; run it without %s, or apply or discard what is staged (toolquay stage), and go on without --stage", leave)
 }
 
+// showStaged has the first command of a session judged by what is staged.
+func (g *judging) showStaged() {
+	s := g.session()
+	if !s.Stage || s.Unstaged() != nil {
+		return
+	}
+	s.staged.Do(func() {
+		if err := newShell(g).Show(s.Life.Context, g.Policy().WorkingDirs()); err != nil {
+			s.Host.Logger.Info("what is staged is not looked at before the first command", "session", s.ID, "error", err)
+		}
+	})
+}
+
 // staging is what keeps the changes of a call's command from the disk.
 type staging struct {
 	*storage.Staging

@@ -89,6 +89,7 @@ type Session struct {
 	// returns nil.
 	Stage    bool
 	Unstaged func() error
+	staged   sync.Once // see showStaged
 	// Output, Settings and Unheard are as in [capability.Scope].
 	Output   capability.Output
 	Settings capability.Settings

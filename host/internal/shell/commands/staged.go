@@ -57,6 +57,20 @@ func (s *Shell) stage(ctx context.Context, staging Staging, p *capability.Sandbo
 	return nil
 }
 
+// Show has files looked at as commands find them before the first command of a session is judged:
+// an earlier process may have staged something. Working are the session's directories.
+func (s *Shell) Show(ctx context.Context, working []string) error {
+	staging := s.call.Session.Staging()
+	overlays, end, err := s.mount(ctx, staging, &capability.SandboxPolicy{Working: working, Ended: s.call.Session.Ended()})
+	if err != nil {
+		return err
+	}
+	defer end()
+	staging.Shows(overlays)
+	s.call.Memory.Through(overlays)
+	return nil
+}
+
 // longestScan bounds the search for what a command changed.
 const longestScan = time.Minute
 
