@@ -86,3 +86,22 @@ func TestContained(t *testing.T) {
 		})
 	}
 }
+
+// TestContainedUnasked runs commands where nobody can be asked: what changed nothing stands, and what
+// would change something is denied and changes nothing.
+func TestContainedUnasked(t *testing.T) {
+	t.Parallel()
+	dir := settledFiles(t, map[string]string{"a.txt": "one\n"})
+	for contained, reads := range map[permissions.Contained]string{"run": "one\n", "ask": "nobody can be asked"} {
+		s := session(t, newTrying(t, contained).Host, host.SessionOptions{Cwd: dir})
+		if got := told(t, s, "bash -c 'cat a.txt'"); !strings.Contains(got, reads) {
+			t.Errorf("%s: the model is told %q", contained, got)
+		}
+		if got := told(t, s, "bash -c 'echo two > a.txt'"); !strings.Contains(got, "nobody can be asked") {
+			t.Errorf("%s: the model is told %q", contained, got)
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(text) != "one\n" {
+			t.Errorf("%s: the file holds %q, %v", contained, text, err)
+		}
+	}
+}

@@ -46,9 +46,12 @@ func (p *Policy) Tries(r Request, e Evidence) bool {
 	case p.contained == "" || p.contained == ContainedOff, p.unasked == UnaskedNever, !r.Confined,
 		p.mode != ModeDefault && p.mode != ModePlan:
 		return false
+	case p.silent:
+		return false // nobody would be asked
 	case slices.ContainsFunc(r.Accesses, func(a Access) bool { return a.Kind == AccessNet }):
 		return false // it would reach nobody
 	}
+	r.Headless = false
 	if d := Decide(p, r, e); d.Verdict != Ask || d.held {
 		return false
 	}

@@ -19,6 +19,7 @@ func TestTries(t *testing.T) {
 		rules      permissions.RuleSet
 		command    string
 		unconfined bool
+		headless   bool
 		hook       permissions.Verdict
 		check      permissions.Check
 		want       bool
@@ -54,6 +55,7 @@ func TestTries(t *testing.T) {
 		"unparsable":        {contained: run, command: "make 'x"},
 		"a hook asks":       {contained: run, command: "make", hook: permissions.Ask},
 		"a hook denies":     {contained: run, command: "make", hook: permissions.Deny},
+		"headless":          {contained: run, command: "make", headless: true, want: true},
 		"the tool asks":     {contained: run, command: "make", check: permissions.CheckAsk},
 	} {
 		test.rules.Source = permissions.SourceUser
@@ -65,7 +67,7 @@ func TestTries(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		r := bash(test.command)
-		r.Confined, r.ToolCheck = !test.unconfined, test.check
+		r.Confined, r.ToolCheck, r.Headless = !test.unconfined, test.check, test.headless
 		var e permissions.Evidence
 		if test.hook != permissions.None {
 			e.Hook = &permissions.HookAnswer{Verdict: test.hook}

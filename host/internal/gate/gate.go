@@ -19,6 +19,11 @@ func (g *Gate) Permit(ctx context.Context, s *Subject) error {
 	if err != nil {
 		return err
 	}
+	if d.Headless {
+		if settled, err := (asking{g, s}).alone(ctx); settled {
+			return err
+		}
+	}
 	if err := g.record(s, &d, by); err != nil {
 		return err
 	}
@@ -38,7 +43,7 @@ func (g *Gate) Permit(ctx context.Context, s *Subject) error {
 func (g *Gate) Stands(s *Subject) error {
 	s.Recheck()
 	d := g.Decide(s)
-	if d.Verdict == permissions.Allow || s.stood && d.Verdict == permissions.Ask && g.Tries(s) {
+	if d.Verdict == permissions.Allow || s.stood && (d.Verdict == permissions.Ask || d.Headless) && g.Tries(s) {
 		return nil
 	}
 	if err := g.record(s, &d, ""); err != nil {

@@ -1,6 +1,9 @@
 package gate
 
 import (
+	"context"
+	"errors"
+
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -17,14 +20,31 @@ func (g *Gate) Tries(s *Subject) bool {
 	return policy.Tries(request, evidence)
 }
 
+// alone tries a subject of which nobody can be asked, and has the trial decide where it does. Else the
+// subject is denied, as it would be without.
+func (g asking) alone(ctx context.Context) (settled bool, err error) {
+	if g.s.Rehearse == nil || !g.Policies.Now().Policy.TrialStands() || !g.Tries(g.s) {
+		return false, nil
+	}
+	done, err := g.s.Rehearse(ctx, g.s)
+	if done != nil {
+		defer done()
+	}
+	if stood, ok := errors.AsType[*Stood](err); ok {
+		return g.stood(stood)
+	}
+	return err != nil, err
+}
+
 // stood has a trial decide, by the rules as they are by now. Where it does not settle the subject any
 // more, the person is asked.
 func (g asking) stood(t *Stood) (settled bool, err error) {
 	d, _ := g.again()
-	if d.Verdict == permissions.Ask {
+	if d.Verdict == permissions.Ask || d.Headless {
 		if !g.Tries(g.s) || !g.Policies.Now().Policy.TrialStands() {
 			return false, nil
 		}
+		d.Verdict, d.Headless = permissions.Allow, false
 		d.Finding = permissions.Finding{Verdict: permissions.Allow, Layer: permissions.LayerContained, Access: d.Access, Why: t.Why}
 		g.s.stood = true
 	}
