@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"io/fs"
 	"runtime"
 	"slices"
 	"strings"
@@ -119,6 +120,9 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 			moved++
 			w.saveMoved(ctx, t, !looking && moved <= maxMovedFiles, left)
 		}
+		if t.losesBits(f) {
+			w.lacks.add("not all of its mode is kept", t.path)
+		}
 		if t.was != nil && f.now != nil && t.was.Equal(f.now) || t.was == nil && f.now == nil {
 			continue
 		}
@@ -193,8 +197,22 @@ func (b *budget) spend(size int64) bool { return size <= maxKeptFile && b.Add(-s
 // looked is what lies at a path after a command.
 type looked struct {
 	now  *changes.Node
+	mode fs.FileMode
 	same bool // nothing has changed
 	err  error
+}
+
+// losesBits reports whether the mode changed in what no node has: set-uid and the like, and that there is no bit at all.
+func (t *touched) losesBits(l *looked) bool {
+	const more = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+	if !t.was.Is(changes.File) && !t.was.Is(changes.Dir) {
+		return false
+	}
+	was, now := fs.FileMode(t.stamp.Mode), l.mode
+	if l.now == nil {
+		return was&more != 0 || was.Perm() == 0
+	}
+	return was&more != now&more || (was.Perm() == 0) != (now.Perm() == 0)
 }
 
 // lookAll looks at all paths, some at a time.
@@ -230,7 +248,7 @@ func (t *touched) look(ctx context.Context, left *budget) looked {
 	if now.Is(changes.File) {
 		err = s.hash(ctx, now, left)
 	}
-	return looked{now: now, err: err}
+	return looked{now: now, mode: s.info.Mode(), err: err}
 }
 
 // hash completes what is known of a regular file.

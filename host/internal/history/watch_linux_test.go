@@ -248,6 +248,14 @@ func TestCommandLacks(t *testing.T) {
 	}{
 		"left out":  {func(c *command) { c.mkdir("node_modules"); c.write("node_modules/f", "1"); c.write("a", "2") }, "node_modules (left out by history_except)"},
 		"too large": {func(c *command) { c.write("large", "2"); c.write("a", "2") }, "large (it was over 64 MiB)"},
+		"odd modes": {func(c *command) {
+			c.w.Touch(c.path("a"), false)
+			c.check(os.Chmod(c.path("a"), 0))
+			c.w.Touch(c.path("large"), false)
+			c.check(os.Chmod(c.path("large"), 0o600|os.ModeSetgid))
+			c.mkdir("new")
+			c.check(os.Chmod(c.path("new"), 0o700|os.ModeSticky))
+		}, "a, large (not all of its mode is kept)"},
 		"not known": {func(c *command) { c.w.Missed(errors.New("no reason")); c.write("a", "2") }, "no reason"},
 		"unreadable": {func(c *command) {
 			c.check(os.Remove(c.path("a")))
