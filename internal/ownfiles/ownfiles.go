@@ -16,19 +16,27 @@ const remembered = 10 * time.Second
 var (
 	mu   sync.Mutex
 	made = make(map[string]time.Time)
+	// swept is when those were forgotten last that are too old: many are made at a time.
+	swept time.Time
 )
 
 // Making says that a file is about to be made at a path, and perhaps directories above it.
-func Making(path string) {
+func Making(path string) { MakingReal(resolved(path)) }
+
+// MakingReal is Making for a path that leads through no links.
+func MakingReal(path string) {
 	now := time.Now()
 	mu.Lock()
 	defer mu.Unlock()
-	for known, at := range made {
-		if now.Sub(at) > remembered {
-			delete(made, known)
+	if now.Sub(swept) > remembered {
+		swept = now
+		for known, at := range made {
+			if now.Sub(at) > remembered {
+				delete(made, known)
+			}
 		}
 	}
-	made[resolved(path)] = now
+	made[path] = now
 }
 
 // Made reports whether what lies at a path, which leads through no links, was made by this

@@ -110,7 +110,9 @@ func (f *Found) open() error {
 // Hash reads all of a file that is open and tells what it holds by now.
 func (f *Found) Hash(ctx context.Context) (*Node, error) {
 	h := sha256.New()
-	n, err := io.Copy(h, Cancellable(ctx, f.Reader()))
+	buf := buffers.Get().(*[64 << 10]byte) //nolint:errcheck,forcetypeassert // it holds nothing else
+	defer buffers.Put(buf)
+	n, err := io.CopyBuffer(h, Cancellable(ctx, f.Reader()), buf[:])
 	return &Node{Hash: hex.EncodeToString(h.Sum(nil)), Size: n, Mode: f.Info.Mode & permission}, err
 }
 

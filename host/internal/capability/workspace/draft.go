@@ -43,7 +43,7 @@ func (n *Node) Draft() (*Draft, error) {
 // command that runs would undo them, where they are protected.
 func announce(made string) {
 	if made != "" {
-		ownfiles.Making(made)
+		ownfiles.MakingReal(made)
 	}
 }
 

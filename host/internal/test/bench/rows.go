@@ -70,7 +70,7 @@ var noSandbox = sync.OnceValue(func() string {
 
 func rows() []row {
 	return slices.Concat(callRows(), instanceRows(), installRows(), loadRows(), extismRows(), collectRows(), processRows(),
-		turnRows(), resultRows(), poolRows(), fuelRows(), searchRows(), editRows(),
+		turnRows(), resultRows(), poolRows(), fuelRows(), searchRows(), editRows(), stageRows(),
 		shellRows(), taskRows())
 }
 
