@@ -46,8 +46,11 @@ func (c *coldChild) kept() string {
 		return ""
 	}
 	why := "it ran without a sandbox"
-	if c.held.sandboxed {
+	switch {
+	case c.held.sandboxed:
 		why = "sandboxes of this system do not tell it"
+	case c.held.partial:
+		why = "it ran without a whole sandbox"
 	}
 	if err := c.scope.History.Unknown(ctx, c.scope.Call, why); err != nil {
 		c.scope.Call.Logger(c.setup.Logger).Warn("the history does not say that it is not known what a command changed", "error", err)

@@ -232,21 +232,33 @@ func awaitFile(t *testing.T, path string) {
 func TestUnknownChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change  func(*shell.Options)
+		change  func(t *testing.T, s *session) func(*shell.Options)
 		command string
 		want    string
 	}{
-		"no sandbox": {func(*shell.Options) {}, "echo x > f", "what it changed is not known: it ran without a sandbox"},
-		"it reads":   {func(*shell.Options) {}, "cat f", ""},
+		"no sandbox": {func(*testing.T, *session) func(*shell.Options) { return func(*shell.Options) {} }, "echo x > f", "it ran without a sandbox"},
+		"it reads":   {func(*testing.T, *session) func(*shell.Options) { return func(*shell.Options) {} }, "cat f", ""},
+		"partial": {func(t *testing.T, s *session) func(*shell.Options) {
+			t.Helper()
+			return s.partially()
+		}, "echo x > f", "it ran without a whole sandbox"},
+		"bubblewrap": {func(t *testing.T, s *session) func(*shell.Options) {
+			t.Helper()
+			return s.sandboxedBy(testenv.NeedTool(t, "bwrap"))
+		}, "echo x > f", "sandboxes of this system do not tell it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, _, h := watched(t)
 			outside(t, s.dir, "echo f > f")
-			r := s.bash(newShell(t, test.change), test.command)
+			r := s.bash(newShell(t, test.change(t, s)), test.command)
+			want := test.want
+			if want != "" {
+				want = "what it changed is not known: " + want
+			}
 			changes, err := h.List(t.Context(), whole)
-			if err != nil || test.want == "" && len(changes) > 0 || test.want != "" && (len(changes) != 1 || changes[0].Lacks != test.want) {
-				t.Errorf("got %+v, %v; want %s\n%s", changes, err, test.want, r.Note)
+			if err != nil || want == "" && len(changes) > 0 || want != "" && (len(changes) != 1 || changes[0].Lacks != want) {
+				t.Errorf("got %+v, %v; want %s\n%s", changes, err, want, r.Note)
 			}
 			if _, err := h.Restore(t.Context(), whole, history.RestoreOptions{}); err == nil {
 				t.Error("it is restored")
