@@ -243,3 +243,23 @@ func TestStagedKilled(t *testing.T) {
 		t.Errorf("applied there are %q", names)
 	}
 }
+
+// TestStagedOverOverlay offers no commands where the sessions' directories lie in an overlay, above
+// which no other one can be mounted, and says so at once.
+func TestStagedOverOverlay(t *testing.T) {
+	disk := testenv.OverlaidDisk(t)
+	if disk == "" {
+		return
+	}
+	dir := files(t, map[string]string{"f": "f\n"})
+	h := newShelled(t, func(o *host.Options) { o.Storage.Sessions = filepath.Join(disk, "sessions") })
+	s := session(t, h.Host, host.SessionOptions{ID: "mine", Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true, Asker: nobody{t}})
+	result, _ := one(t, s, "Bash", `{"command":"echo more >> f"}`)
+	wantError(t, result, abi.CodeDenied, "Bash runs commands", "cannot stage", "overlay", "toolquay stage")
+	if strings.Contains(definitions(t, s, host.FormatAnthropic), `"Bash"`) {
+		t.Error("the model is offered Bash")
+	}
+	if got := answers(t, s, "Write", map[string]any{"file_path": "new", "content": "n"}); strings.HasPrefix(got, "ERROR") {
+		t.Errorf("tools stage nothing either: %s", got)
+	}
+}

@@ -25,7 +25,12 @@ wrote, and nothing on the disk changes. It lasts from one run to the next, with
     toolquay stage apply src/main.go            one file, or what is below a directory
     toolquay stage discard --all
 
-It works while the session goes on, whose next call sees it.`,
+It works while the session goes on, whose next call sees it.
+
+Where the system can mount overlays (toolquay doctor says so where it cannot), commands
+are offered, too, and run over the same stage: with their background tasks, but within
+the sandbox only. What they send over the network, as git push does, leaves at once, and
+their caches and temporary files are not staged. Hooks see the disk.`,
 		Args: cobra.NoArgs,
 		RunE: help,
 	}

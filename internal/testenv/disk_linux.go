@@ -32,19 +32,36 @@ func ReadOnlyDisk(t *testing.T, fill func(dir string)) (dir string) {
 
 func mounted(t *testing.T, mount func(dir string) (bubblewrap []string)) string {
 	t.Helper()
+	bwrap := NeedTool(t, "bwrap")
+	return again(t, func(dir string) []string { return append([]string{bwrap, "--dev-bind", "/", "/"}, mount(dir)...) })
+}
+
+// again runs the test again by a program that has another disk be in a directory.
+func again(t *testing.T, by func(dir string) (program []string)) string {
+	t.Helper()
 	if dir := os.Getenv(otherDisk); dir != "" {
 		return dir
 	}
 	t.Parallel()
-	bwrap, dir := NeedTool(t, "bwrap"), t.TempDir()
+	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // it is a directory, and private
 		t.Fatal(err)
 	}
-	args := append([]string{"--dev-bind", "/", "/"}, mount(dir)...)
-	cmd := exec.CommandContext(t.Context(), bwrap, append(args, os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")...)
+	args := append(by(dir), os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), otherDisk+"="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
 		t.Errorf("%v:\n%s", err, out)
 	}
 	return ""
+}
+
+// OverlaidDisk is like [SmallDisk] with a directory over which an overlay is mounted.
+func OverlaidDisk(t *testing.T) (dir string) {
+	t.Helper()
+	const script = `mount -t tmpfs none "$0" && cd "$0" && mkdir lower upper work && mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work,userxattr none "$0" && exec "$@"`
+	unshare := NeedTool(t, "unshare")
+	return again(t, func(dir string) []string {
+		return []string{unshare, "--map-root-user", "--mount", "sh", "-c", script, dir}
+	})
 }
