@@ -71,7 +71,7 @@ func TestContainedLimits(t *testing.T) {
 func TestContainedReaches(t *testing.T) {
 	t.Parallel()
 	python := testenv.NeedTool(t, "python3")
-	dir, err := os.MkdirTemp("", "c") // the name of a socket is short
+	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // the name of a socket is short
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	var talked atomic.Int32

@@ -87,7 +87,7 @@ func (g *world) try(ctx context.Context, s *gate.Subject) (done func(), err erro
 	if err != nil {
 		t.drop()
 		s.Tried = "It was tried contained, which tells nothing: " + err.Error()
-		return done, nil
+		return done, nil //nolint:nilerr // the person is asked as ever
 	}
 	g.core.trial = t
 	if len(t.modified) == 0 {

@@ -134,7 +134,7 @@ type Modified struct {
 // empty ones in the session's for them to be mounted on: those are discarded.
 func (t *Trial) Changes(ctx context.Context) (out []Modified, err error) {
 	for {
-		list, err := t.stage.List(stage.Selection{})
+		list, err := t.stage.List(stage.Selection{}) //nolint:contextcheck // it takes none
 		if err != nil {
 			return nil, err
 		}
