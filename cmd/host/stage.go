@@ -53,7 +53,7 @@ former path of a renamed file; "calls", the ids of the calls that wrote it; "too
 of the last. Of "base" and "content", "kind" is left out for files, and else "directory",
 "link" or "other"; "hash" is the SHA-256 of a file, left out where it was not read; "size" its
 bytes; "mode" the permission bits as a number; "target" where a link leads.`,
-		Args:  named,
+		Args: named,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withStages(a, func(p *stages) error { return listStaged(a, p, args, asJSON) })
 		},

@@ -69,8 +69,8 @@ func Open(dir string, o Options) *Store {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+	if lies, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = lies
 	} else if above, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
 		dir = filepath.Join(above, filepath.Base(dir))
 	}
@@ -100,11 +100,11 @@ func (s *Store) make() error {
 // settle goes by the real path of the directory, which may not have been there when the
 // stage was opened: what lies in the tree is found over no link.
 func (s *Store) settle() error {
-	real, err := filepath.EvalSymlinks(s.dir)
-	if err != nil || real == s.dir {
+	lies, err := filepath.EvalSymlinks(s.dir)
+	if err != nil || lies == s.dir {
 		return err
 	}
-	s.dir, s.index, s.tree = real, newIndex(real), tree{filepath.Join(real, upperDir)}
+	s.dir, s.index, s.tree = lies, newIndex(lies), tree{filepath.Join(lies, upperDir)}
 	return nil
 }
 

@@ -38,21 +38,21 @@ func resolveStaged(cwd, path string, stage capability.Stage) (n *Node, over bool
 			break
 		}
 	}
-	real := w.whole()
+	lies := w.whole()
 	if slices.Contains(w.rest, "..") {
-		n = only(p.target, real, abi.Errorf(abi.CodeNotFound, "%s does not exist", p.target))
+		n = only(p.target, lies, abi.Errorf(abi.CodeNotFound, "%s does not exist", p.target))
 		n.bar(true, w.dir)
 		return n, true, nil
 	}
-	if err := refusePath(p.target, real); err != nil {
+	if err := refusePath(p.target, lies); err != nil {
 		return nil, false, err
 	}
-	if n, err = Resolve(filepath.Dir(real), real); err != nil {
+	if n, err = Resolve(filepath.Dir(lies), lies); err != nil {
 		return nil, false, err
 	}
-	if n.Real != real { // the disk has a link there, which the session does not see
+	if n.Real != lies { // the disk has a link there, which the session does not see
 		_ = n.Close() // nothing was done with it
-		n = only(p.target, real, abi.Errorf(abi.CodeNotFound, "%s does not exist", p.target))
+		n = only(p.target, lies, abi.Errorf(abi.CodeNotFound, "%s does not exist", p.target))
 	}
 	n.Target = p.target
 	n.bar(false, w.dir)
@@ -60,8 +60,8 @@ func resolveStaged(cwd, path string, stage capability.Stage) (n *Node, over bool
 }
 
 // only is a node that is a name, and why there is nothing.
-func only(target, real string, why *abi.Error) *Node {
-	return &Node{Target: target, Real: real, fault: why, held: unheld()}
+func only(target, lies string, why *abi.Error) *Node {
+	return &Node{Target: target, Real: lies, fault: why, held: unheld()}
 }
 
 // expand puts the components of a path in front of what is left to walk.
@@ -111,7 +111,7 @@ func (w *stagedWalk) at(path string) (kind, target string, err error) {
 		return staged.Kind, staged.Target, err
 	}
 	if refusePath(path, path) != nil {
-		return abi.KindDirectory, "", nil // it is refused at the end
+		return abi.KindDirectory, "", nil //nolint:nilerr // it is refused at the end
 	}
 	info, target, err := Lstat(path)
 	if abi.CodeOf(err) == abi.CodeChanged {

@@ -65,9 +65,14 @@ func (m *making) makeFile(fill func(f File) error, mode uint32) error {
 // filling is a file of a spot.
 type filling struct{ *stagedFile }
 
+// Write implements [File].
 func (f filling) Write(p []byte) (int, error) { return f.write(p) }
-func (f filling) Skip(n int64) error          { return f.skip(n) }
-func (f filling) Fd() uintptr                 { return f.handle() }
+
+// Skip implements [File].
+func (f filling) Skip(n int64) error { return f.skip(n) }
+
+// Fd implements [File].
+func (f filling) Fd() uintptr { return f.handle() }
 
 func (m *making) makeDir(mode uint32) error {
 	m.plan = func(name string) error {
