@@ -53,13 +53,13 @@ func (l *layout) stagedOnly(spec Spec) error {
 	if l.seen.over == nil {
 		return nil
 	}
-	real := slices.Clone(spec.Unstaged)
+	unstaged := slices.Clone(spec.Unstaged)
 	if l.temp != "" {
-		real = append(real, l.temp)
+		unstaged = append(unstaged, l.temp)
 	}
 	for _, e := range l.entries {
 		one, _ := l.seen.over.over(e.source)
-		if e.writable() && one == nil && !inAny(e.source, real) {
+		if e.writable() && one == nil && !inAny(e.source, unstaged) {
 			return fmt.Errorf("%w: a change of %s would not be staged", ErrSpec, e.source)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -40,7 +41,7 @@ func layersIn(t *testing.T, dir string, roots ...string) []sandbox.Layer {
 	})
 	var layers []sandbox.Layer
 	for i, root := range roots {
-		l := sandbox.Layer{Root: root, Upper: filepath.Join(dir, "upper", fmt.Sprint(i)), Work: filepath.Join(dir, "work", fmt.Sprint(i))}
+		l := sandbox.Layer{Root: root, Upper: filepath.Join(dir, "upper", strconv.Itoa(i)), Work: filepath.Join(dir, "work", strconv.Itoa(i))}
 		info, err := os.Stat(root)
 		must(t, errors.Join(err, os.MkdirAll(l.Upper, 0o700), os.MkdirAll(l.Work, 0o700)))
 		must(t, os.Chmod(l.Upper, info.Mode())) // which is what the root shows
