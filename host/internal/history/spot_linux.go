@@ -54,19 +54,22 @@ func identity(info fs.FileInfo) (device, inode uint64, touched int64) {
 }
 
 // moveAt gives a file another name, if nothing has that. No link is followed.
-func moveAt(from, to string) (err error) {
-	var dirs [2]*os.File
-	for i, path := range []string{from, to} {
-		if dirs[i], err = lookAt(filepath.Dir(path)); err != nil {
-			return err
-		}
-		defer dirs[i].Close()
-	}
-	err = unix.Renameat2(int(dirs[0].Fd()), filepath.Base(from), int(dirs[1].Fd()), filepath.Base(to), unix.RENAME_NOREPLACE)
+func moveAt(from, to string) error {
+	was, err := lookAt(filepath.Dir(from))
 	if err != nil {
 		return err
 	}
-	for _, dir := range dirs {
+	defer was.Close()
+	is, err := lookAt(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	defer is.Close()
+	err = unix.Renameat2(int(was.Fd()), filepath.Base(from), int(is.Fd()), filepath.Base(to), unix.RENAME_NOREPLACE)
+	if err != nil {
+		return err
+	}
+	for _, dir := range []*os.File{is, was} {
 		d, err := reopen(dir)
 		if err == nil {
 			err = errors.Join(d.Sync(), d.Close())

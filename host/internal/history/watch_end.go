@@ -180,7 +180,7 @@ func (w *Watch) saveAt(ctx context.Context, t *touched, s spot, keep bool, left 
 		return err
 	}
 	defer f.Close()
-	if keep && w.bytes+size <= maxMovedBytes && w.pack(t, f, size) == nil {
+	if keep && w.bytes+size <= maxMovedBytes && w.pack(t, f, size) == nil { //nolint:contextcheck // what is small is packed to its end
 		w.bytes += size
 		return nil
 	}

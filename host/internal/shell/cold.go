@@ -101,7 +101,7 @@ func (c *coldChild) release(ctx context.Context) error {
 		<-p.Gone()
 		return c.unconfined(err)
 	}
-	if err := c.tell(); err != nil {
+	if err := c.tell(); err != nil { //nolint:contextcheck // what it keeps lasts as long as the command
 		p.Stop(0)
 		<-p.Gone()
 		return err

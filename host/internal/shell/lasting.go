@@ -82,7 +82,7 @@ func (c *Capability) Start(ctx context.Context, l Lasting) (*Running, error) {
 		child.discard()
 		return nil, err
 	}
-	go r.attend()
+	go r.attend() //nolint:contextcheck // until the program has ended
 	return r, nil
 }
 

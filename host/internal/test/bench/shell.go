@@ -172,11 +172,7 @@ func stagedRuns(command string) func(*testing.B, *lab) {
 func keptRuns(command string) func(*testing.B, *lab) {
 	return func(b *testing.B, l *lab) {
 		s := l.shells(b)
-		dir, err := os.MkdirTemp(filepath.Dir(s.work), "history-*")
-		if err != nil {
-			b.Fatal(err)
-		}
-		s.history = history.Open(dir, history.Options{})
+		s.history = history.Open(b.TempDir(), history.Options{})
 		defer func() { s.history = nil }()
 		runs(true, command)(b, l)
 	}

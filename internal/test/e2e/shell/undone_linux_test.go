@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -128,7 +129,7 @@ func TestUndoneAfterKill(t *testing.T) {
 		}
 	})
 	for i := range testenv.Sample(40) {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()
 			root := folder(t)
 			if err := os.Mkdir(root+"/work", 0o755); err != nil {
