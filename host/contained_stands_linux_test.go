@@ -267,3 +267,22 @@ func TestContainedKilled(t *testing.T) {
 		t.Errorf("there is %s", now)
 	}
 }
+
+// TestContainedCaches has what a trial adds to caches thrown away, without a question.
+func TestContainedCaches(t *testing.T) {
+	t.Parallel()
+	caches := filepath.Join(t.TempDir(), "caches")
+	h := newTrying(t, "run", func(o *host.Options) { o.Shell.Sandbox.Caches = caches })
+	p := &questions{}
+	s := session(t, h.Host, host.SessionOptions{Cwd: settledFiles(t, map[string]string{"try.sh": `mkdir -p "$GOCACHE" && echo x > "$GOCACHE/mine" && cat "$GOCACHE/mine"; echo "$GOCACHE"`}), Asker: p})
+	got := told(t, s, "bash try.sh")
+	if len(p.asked) > 0 || !strings.HasPrefix(got, "x\n"+caches) || !strings.Contains(got, "[contained]") {
+		t.Errorf("asked %d times: %s", len(p.asked), got)
+	}
+	must(t, filepath.WalkDir(caches, func(path string, _ os.DirEntry, err error) error {
+		if filepath.Base(path) == "mine" {
+			t.Errorf("%s is left", path)
+		}
+		return err
+	}))
+}
