@@ -41,11 +41,13 @@
 // # Applying
 //
 // Applying compares the tree with the disk, and does nothing where something on the disk is
-// not what its base says. Changes are done as [changes.Found.Put] does them, which the
-// session's history keeps, so that applying can be undone. Before the first it notes all
-// that it is about to do: applying again after a kill takes what it finds done for done,
-// also where something was staged anew since. What is not changed after all, such as a
-// file that a command opened for writing and left as it was, is no change.
+// not what its base says. Changes are done as [changes.Found.Put] does them, some hundred
+// at a time, directories first and removals last: their contents, the records of the
+// session's history, by which applying can be undone, and then their directories are
+// written out to the disk together. Before the first it notes all that it is about to do:
+// applying again after a kill takes what it finds done for done, also where something was
+// staged anew since. What is not changed after all, such as a file that a command opened
+// for writing and left as it was, is no change.
 //
 // A directory that was removed, or replaced by another, is applied as a whole: what the
 // disk has in it goes first, and only then can a part of it be taken out of the tree.
