@@ -7,7 +7,10 @@
 // expected to say. Registries and the remote are served by the test, so nothing comes from
 // outside. The same steps run by bash alone are what the seconds are compared with.
 //
-// The test runs where TOOLQUAY_DAYS is set:
+// TestStagedDays spends them up to the push in sessions whose writes are staged, too: applied at
+// once, they leave the same tree.
+//
+// The tests run where TOOLQUAY_DAYS is set:
 //
 //	TOOLQUAY_DAYS=1 go test -v ./internal/test/e2e/days
 package days
