@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -251,4 +252,17 @@ func TestFormInTime(t *testing.T) {
 			t.Errorf("%+v, %v", reply, err)
 		}
 	})
+}
+
+// TestTriedLater keeps nothing of a trial, which is gone when somebody answers.
+func TestTriedLater(t *testing.T) {
+	t.Parallel()
+	s, _ := store(t, approvals.Options{})
+	asked := question("Q1")
+	asked.Tried, asked.Reasons = true, []string{"It was tried.", "This mode asks."}
+	says(t, durable(s), asked, host.AnswerLater)
+	items, err := s.List()
+	if err != nil || len(items) != 1 || items[0].Preview != "" || !slices.Equal(items[0].Reasons, []string{"This mode asks."}) {
+		t.Errorf("%+v, %v", items, err)
+	}
 }

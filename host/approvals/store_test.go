@@ -139,19 +139,6 @@ func durable(s *approvals.Store) *approvals.Durable {
 	return approvals.NewDurable(s, approvals.Resume{AdditionalDirs: []string{"/more"}, Format: message.Anthropic})
 }
 
-// TestTriedLater keeps nothing of a trial, which is gone when somebody answers.
-func TestTriedLater(t *testing.T) {
-	t.Parallel()
-	s, _ := store(t, approvals.Options{})
-	asked := question("Q1")
-	asked.Tried, asked.Reasons = true, []string{"It was tried.", "This mode asks."}
-	says(t, durable(s), asked, host.AnswerLater)
-	items, err := s.List()
-	if err != nil || len(items) != 1 || items[0].Preview != "" || !slices.Equal(items[0].Reasons, []string{"This mode asks."}) {
-		t.Errorf("%+v, %v", items, err)
-	}
-}
-
 func TestAnsweredLater(t *testing.T) {
 	t.Parallel()
 	s, dir := store(t, approvals.Options{})

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -165,11 +164,21 @@ func Examine(ctx context.Context, o Options) sandbox.Report {
 	if found == nil {
 		return report
 	}
-	if report.Available {
-		if err := found.TryOverlay(ctx, cmp.Or(options.State, os.TempDir())); err != nil {
+	if report.Available && options.State != "" {
+		if err := found.TryOverlay(ctx, existing(options.State)); err != nil {
 			report.Unstaged = err.Error()
 		}
 	}
 	_ = found.Close() // it was only tried
 	return report
+}
+
+// existing is the nearest directory that is there, from one upwards: what is to be made is going to lie in it.
+func existing(dir string) string {
+	for ; filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil {
+			break
+		}
+	}
+	return dir
 }
