@@ -205,9 +205,9 @@ func TestStagedRepository(t *testing.T) {
 		{"printf '100644 %s\\t.en''v\\n' $(git hash-object -w g) | git update-index --index-info && git commit -qm three && echo ok", "ok", 0},
 		{"git log -p -1 | tail -n 1", "denied", 1},
 	} {
-		n := asked.n.Swap(0)
+		asked.n.Store(0)
 		got := told(t, s, step.command)
-		if n = asked.n.Load(); int(n) != step.asks || !strings.Contains(got, step.want) {
+		if n := asked.n.Load(); int(n) != step.asks || !strings.Contains(got, step.want) {
 			t.Errorf("%s: asked %d times, and got %s", step.command, n, got)
 		}
 	}

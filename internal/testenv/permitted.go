@@ -50,7 +50,7 @@ func overlay() bool {
 	if err != nil {
 		return false
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // it was only tried
 	const mount = `mkdir l u w m && mount -t overlay -o userxattr,lowerdir=l,upperdir=u,workdir=w none m`
 	cmd := exec.CommandContext(context.Background(), "unshare", "-Urm", "sh", "-c", mount)
 	cmd.Dir = dir

@@ -102,9 +102,10 @@ type Options struct {
 // rules yet, see [Session.Begin].
 func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	s := &Session{Host: h, resumes: o.Resumes, caller: o.Caller, running: turn.NewToken(), singles: singles{entering: turn.NewToken()}}
+	s.Life = turn.NewLife()
 	t := &s.Tools
 	t.host, t.audience, t.stage, t.carries, t.unheard, t.Output = h, o.Audience, o.Storage.Stage, o.Carries, o.Unheard, o.Output
-	t.unstaged = sync.OnceValue(func() error { return h.unstaged(o.Storage.Parent) })
+	t.unstaged = sync.OnceValue(func() error { return h.unstaged(s.Life.Context(), o.Storage.Parent) })
 	s.Calls.Unheard = o.Unheard
 	o.Storage.Results = h.tuned().Results
 	s.Calls.ID, s.Calls.Judge, s.Calls.Headless = o.Storage.ID, o.Judge, o.Headless
@@ -116,17 +117,16 @@ func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	}
 	s.Tools.cron = o.Prompts
 	s.Tools.restore()
-	s.Life = turn.NewLife()
 	return s, nil
 }
 
 // unstaged says why what commands change cannot be staged in directories of sessions below one, or
 // returns nil.
-func (h *Host) unstaged(sessions string) error {
+func (h *Host) unstaged(ctx context.Context, sessions string) error {
 	if !h.Calls.Shell {
 		return abi.Errorf(abi.CodeUnsupported, "there are no commands here")
 	}
-	return h.Calls.Commands.Stages(context.Background(), sessions)
+	return h.Calls.Commands.Stages(ctx, sessions)
 }
 
 // Begin sets the rules by which calls are judged. It is called once, before any turn.

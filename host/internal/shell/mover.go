@@ -29,10 +29,14 @@ const longestMove = touches.Patience / 2
 // Begin is as [touches.Handler] has it, as are the others.
 func (m *mover) Begin(look func(path string) (*os.File, error)) { m.look = look }
 
-// Touch needs nothing done, nor do Link and Missed.
-func (*mover) Touch(string, bool)  {}
+// Touch needs nothing done.
+func (*mover) Touch(string, bool) {}
+
+// Link needs nothing done.
 func (*mover) Link(string, string) {}
-func (*mover) Missed(error)        {}
+
+// Missed needs nothing done: the call fails as it would have.
+func (*mover) Missed(error) {}
 
 // Rename has directories be the overlay's own. Where that fails the command is told by its call.
 func (m *mover) Rename(from, to string, exchange bool) {

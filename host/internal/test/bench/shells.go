@@ -219,7 +219,7 @@ func (s *shells) SandboxPolicy(ctx context.Context, _, _ bool) (capability.Sandb
 		return p, nil
 	}
 	began := time.Now()
-	found, err := s.stage.Layers([]string{s.work})
+	found, err := s.stage.Layers([]string{s.work}) //nolint:contextcheck // it takes none
 	if err != nil {
 		return p, err
 	}
