@@ -144,7 +144,7 @@ func (a *applying) announce(list []Entry) error {
 }
 
 // together is how many changes are prepared, and written out to the disk, at a time.
-const together = 128
+const together = 256
 
 // all does the changes, in their order.
 func (a *applying) all(ctx context.Context, w *walk) error {

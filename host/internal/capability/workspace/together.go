@@ -5,8 +5,15 @@ import (
 	"sync"
 )
 
+// manyDrafts is from how many on the whole file system is written out for them: fewer are quicker by themselves
+// where others have much to be written, too.
+const manyDrafts = 32
+
 // SyncAll is [Draft.Sync] for many: the system waits for the disk once for several.
 func SyncAll(drafts []*Draft) error {
+	if len(drafts) >= manyDrafts {
+		syncSystems(drafts)
+	}
 	list := make([]func() error, len(drafts))
 	for i, d := range drafts {
 		list[i] = d.Sync
