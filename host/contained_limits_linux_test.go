@@ -19,6 +19,7 @@ import (
 // why the trial tells nothing, and a no leaves nothing.
 func TestContainedLimits(t *testing.T) {
 	t.Parallel()
+	const onDisk = "written to the disk while it ran"
 	python := testenv.NeedTool(t, "python3")
 	h := newTrying(t, "run")
 	for name, test := range map[string]struct {
@@ -28,7 +29,7 @@ func TestContainedLimits(t *testing.T) {
 		"memory":        {"x = bytearray(700 << 20)\nimport time\ntime.sleep(5)", "more than 512 MiB of memory", false},
 		"a large file":  {"f = open('big', 'wb')\nb = bytes(1 << 20)\nfor _ in range(600): f.write(b)", "more than 512 MiB, or", false},
 		"large files":   {"b = bytes(1 << 20)\nfor i in range(8):\n f = open(str(i), 'wb')\n for _ in range(100): f.write(b)", "more than 512 MiB, or", false},
-		"without names": {"import os, time\nb, all = bytes(1 << 20), []\nfor i in range(8):\n f = open('gone', 'wb'); os.remove('gone'); all.append(f)\n for _ in range(400): f.write(b)\ntime.sleep(15)", "more than 512 MiB, or", true},
+		"without names": {"import os, time\nb, all = bytes(1 << 20), []\nfor i in range(8):\n f = open('gone', 'wb'); os.remove('gone'); all.append(f)\n for _ in range(400): f.write(b)\ntime.sleep(15)", onDisk, true},
 		"many files":    {"for i in range(101_000): open(str(i), 'w').close()", "100,000 files", true},
 		"processes":     {"import subprocess, time\nall = [subprocess.Popen(['sleep', '30']) for _ in range(300)]\ntime.sleep(10)", "more than 256 processes", false},
 		"time":          {"import time\ntime.sleep(60)", "takes longer than 20s", true},
@@ -52,6 +53,13 @@ func TestContainedLimits(t *testing.T) {
 				more["timeout"] = 2000
 			}
 			got := told(t, s, python+" try.py", more)
+			for range 5 { // other tests may write that much
+				if test.why == onDisk || len(p.asked) != 1 || !strings.Contains(p.asked[0].Reasons[0], onDisk) {
+					break
+				}
+				p.asked = nil
+				got = told(t, s, python+" try.py", more)
+			}
 			if len(p.asked) != 1 || p.asked[0].Preview != "" {
 				t.Fatalf("it is asked %+v; %s", p.asked, got)
 			}

@@ -26,6 +26,7 @@ func TestOneListOfTools(t *testing.T) {
 		args     []string
 		change   func(*host.SessionOptions)
 		want     string
+		overlay  bool // it needs one
 	}{
 		"as it comes":   {want: "Bash CronCreate CronDelete CronList Edit EnterWorktree ExitWorktree Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate Write"},
 		"minimal":       {settings: "[tools]\npreset = 'minimal'", want: "Bash Edit Read"},
@@ -33,12 +34,20 @@ func TestOneListOfTools(t *testing.T) {
 		"no background": {settings: "[shell]\nmax_background = 0", want: "Bash CronCreate CronDelete CronList Edit EnterWorktree ExitWorktree Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskUpdate Write"},
 		"denied":        {settings: "[permissions]\ndeny = ['Grep', 'Bash']", want: "CronCreate CronDelete CronList Edit EnterWorktree ExitWorktree Glob NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate Write"},
 		"staged": {
-			args: []string{"--stage"}, change: func(o *host.SessionOptions) { o.Stage = true },
+			args: []string{"--stage"}, change: func(o *host.SessionOptions) { o.Stage = true }, overlay: true,
+			want: "Bash CronCreate CronDelete CronList Edit Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate Write",
+		},
+		"staged, no sandbox": {
+			settings: "[sandbox]\nmode = 'off'",
+			args:     []string{"--stage"}, change: func(o *host.SessionOptions) { o.Stage = true },
 			want: "CronCreate CronDelete CronList Edit Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskUpdate Write",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if test.overlay {
+				testenv.Permitted(t, testenv.Overlay)
+			}
 			u := newUser(t, test.settings)
 			check := func(way string, got []string) {
 				if slices.Sort(got); strings.Join(got, " ") != test.want {

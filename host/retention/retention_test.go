@@ -286,6 +286,7 @@ func TestStaged(t *testing.T) {
 	old := p.session("old", 60*day)
 	name := strings.Repeat("A", 26) + ".staged" // see package stage
 	at, log := p.put(filepath.Join(old, "stage", name), 3, 60*day), filepath.Join(old, "stage", "log.jsonl")
+	upper := filepath.Join(old, "stage", "upper") // where it is taken over to, from an earlier version
 	line := func(record map[string]any) []byte {
 		text, err := checkline.Encode(record, 1<<10)
 		p.must(err)
@@ -302,7 +303,9 @@ func TestStaged(t *testing.T) {
 	p.is(retention.Clean(t.Context(), p.Options), "sessions old staged")
 	p.must(os.WriteFile(log, bytes.ReplaceAll(staged, []byte("/w/a"), []byte("/w/b")), 0o600)) // damaged
 	p.is(retention.Clean(t.Context(), p.Options), "sessions old failed")
-	p.there(at)
+	p.gone(at)
+	p.there(filepath.Join(upper, "w", "a"))
+	p.must(os.RemoveAll(upper))
 	p.must(os.WriteFile(log, append(staged, line(map[string]any{"kind": "discard", "path": "/w/a"})...), 0o600))
 	p.is(retention.Clean(t.Context(), p.Options), "sessions old removed")
 	p.gone(old)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolquay/toolquay/host/internal/sessiondir"
+	"github.com/toolquay/toolquay/host/internal/storage"
 	"github.com/toolquay/toolquay/internal/atomicfile"
 	"github.com/toolquay/toolquay/permissions/audit"
 )
@@ -53,7 +54,7 @@ func (c *cleaner) findOpen(place string, ours func(root *os.Root, name string) b
 		return // it was reported
 	}
 	at := func(path string, info fs.FileInfo) {
-		if isOpen(info) {
+		if isOpen(info) && !isStaged(path) {
 			c.add(Item{
 				Area: "state", Name: path, Path: filepath.Join(place, path), State: Open,
 				Why: "its mode is " + info.Mode().Perm().String() + ", so that other users may get at it",
@@ -69,6 +70,14 @@ func (c *cleaner) findOpen(place string, ours func(root *os.Root, name string) b
 			walk(root, name, at)
 		}
 	})
+}
+
+// isStaged reports whether what lies in a session's directory is staged: it has the mode that it is to have on the
+// disk, in a directory that is closed.
+func isStaged(path string) bool {
+	const below = 3 // the session, its stage, and what is in that
+	parts := strings.SplitN(filepath.ToSlash(path), "/", below)
+	return len(parts) == below && parts[1] == storage.StageDir
 }
 
 func isOpen(info fs.FileInfo) bool {

@@ -10,6 +10,9 @@ import (
 	"github.com/toolquay/toolquay/host/internal/stage"
 )
 
+// StageDir is the name of a stage in the directory of its session.
+const StageDir = stage.Dir
+
 // ErrStaged is returned for a session with staged files that was opened without
 // Options.Stage: its tools would see files as they were before.
 var ErrStaged = errors.New("the session has staged files")

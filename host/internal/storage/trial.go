@@ -28,8 +28,12 @@ const (
 	trialLook = 200 * time.Millisecond
 )
 
-// ErrTrialFull is that a command changed more than a trial takes.
-var ErrTrialFull = errors.New("it changed more than 512 MiB, or 100,000 files")
+// ErrTrialFull is that a command changed more than a trial takes, and errDiskFull that it may have, in files that
+// have no names.
+var (
+	ErrTrialFull = errors.New("it changed more than 512 MiB, or 100,000 files")
+	errDiskFull  = errors.New("more than 2 GiB was written to the disk while it ran")
+)
 
 // Trial is a stage of one command, which is tried before a person is asked about it. Nothing of it
 // lasts but what is applied, and nothing of a process that is killed: it lies in the session's
@@ -97,8 +101,12 @@ func (t *Trial) Bound(ctx context.Context, full func(err error)) {
 		}
 		// What is written to a file without a name any more only shows on the disk.
 		const room = 4 * MaxTrial
-		if err := t.Small(ctx); errors.Is(err, ErrTrialFull) || free-freeAt(t.dir) > room {
-			full(ErrTrialFull)
+		err := t.Small(ctx)
+		if err == nil && free-freeAt(t.dir) > room {
+			err = errDiskFull
+		}
+		if errors.Is(err, ErrTrialFull) || errors.Is(err, errDiskFull) {
+			full(err)
 			return
 		}
 	}
