@@ -5,13 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // TestSyncAll writes many drafts out by their file system, and few, or what was written to since, one by one.
 func TestSyncAll(t *testing.T) {
 	t.Parallel()
 	if !tellsWriteErrors() {
-		t.Skip("this kernel is older than 5.8")
+		testenv.Missing(t, "Linux 5.8")
 	}
 	c := system
 	c.sync = ioError
