@@ -16,7 +16,7 @@ import (
 )
 
 // TestContainedLimits tries what needs more than a trial gives: the person is asked as ever, and told
-// why the trial tells nothing, and a no leaves nothing.
+// why the trial is inconclusive, and a no leaves nothing.
 func TestContainedLimits(t *testing.T) {
 	t.Parallel()
 	const onDisk = "written to the disk while it ran"
@@ -64,7 +64,7 @@ func TestContainedLimits(t *testing.T) {
 				t.Fatalf("it is asked %+v; %s", p.asked, got)
 			}
 			why := p.asked[0].Reasons[0]
-			if !strings.HasPrefix(why, "It was tried contained, which tells nothing: ") || !strings.Contains(why, test.why) {
+			if !strings.HasPrefix(why, "It was tried in a throwaway sandbox without a network, and the trial is inconclusive: ") || !strings.Contains(why, test.why) {
 				t.Errorf("it is asked %q", p.asked[0].Reasons)
 			}
 			if now := snapshot(t, dir); now != before {

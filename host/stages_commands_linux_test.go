@@ -73,8 +73,8 @@ func TestStagedByCommands(t *testing.T) {
 	}
 	plain := session(t, h, host.SessionOptions{ID: "other", Cwd: dir})
 	for query, want := range finds(t, plain) {
-		// It is said that it was removed in this session.
-		got := strings.ReplaceAll(staged[query], "it was removed in this session", "no such file or directory")
+		// It says that this session removed it.
+		got := strings.ReplaceAll(staged[query], "this session removed it", "no such file or directory")
 		if got != want {
 			t.Errorf("%s: staged it finds\n%s\nand applied\n%s", query, got, want)
 		}

@@ -32,7 +32,7 @@ func ContainedValues() []string {
 
 func (p *modes) checkContained() error {
 	if p.contained != "" && !slices.Contains(containedValues, p.contained) {
-		return fmt.Errorf("unknown value %q for what becomes of commands before a person is asked; there are %s, %s and %s",
+		return fmt.Errorf("unknown value %q for when commands are tried before a person is asked; there are %s, %s and %s",
 			p.contained, ContainedOff, ContainedAsk, ContainedRun)
 	}
 	return nil

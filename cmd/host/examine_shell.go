@@ -71,7 +71,7 @@ func examineSandbox(ctx context.Context, d *diagnosis, o *host.Shell, home strin
 		d.add("sandbox", note, weakness)
 	}
 	if report.Unstaged != "" {
-		d.add("sandbox", note, "no commands in sessions whose writes are staged (--stage): "+report.Unstaged)
+		d.add("sandbox", note, "staged sessions (--stage) have no commands: "+report.Unstaged)
 	}
 	for _, dir := range o.Sandbox.Writable {
 		switch info, err := os.Stat(dir); {

@@ -11,11 +11,14 @@ import (
 func historyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
-		Short: "See what a session's tools wrote, and undo it",
-		Long: `Before a tool or a command writes a file, what the file was is kept in the session's folder.
-History lists what was written, shows it as a diff or as one patch that git apply
-takes, and gives files back what they were. Restoring is recorded as well, so that
-it can be undone in the same way. It works while the session goes on.
+		Short: "See what a session's tools and commands changed, and undo it",
+		Long: `Before a tool or a command changes a file, its former content is kept in the session's
+folder. History lists what was changed, shows it as a diff or as one patch that git apply
+takes, and restores files. A restore is recorded as well, so that it can be undone in the
+same way. All of this works while the session goes on.
+
+Changes by commands are known on Linux, in the sandbox that this program makes itself.
+Elsewhere the list says that they are not known.
 
     toolquay history list                       of the session that wrote last
     toolquay history diff h3                    one write

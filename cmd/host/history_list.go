@@ -18,15 +18,30 @@ func historyListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List what was written, the oldest first",
-		Long: `List shows each write of the session, and what became of it, as the files and the
-writes after it tell: "not done" is one that the host ended before, or that is about to
-be done just now, and "changed since" one after which something else changed the file,
-so that what it left is nowhere.
+		Long: `List shows each write of the session and its state, as the file and later writes tell:
+  done            the write was done
+  not done        the host ended before it, or it is being done right now
+  changed since   something else changed the file afterwards, so that the content that
+                  the write left is not known
+  running         the command that made the change still runs
 
-What a command changed is listed file by file under its call. "Not complete" names what
-of that is not kept: what lies in directories such as node_modules (history_except below
-[sessions] in the settings), files over 64 MiB, and all that was changed without a
-sandbox that tells it. "Running" is what a command has changed so far.`,
+What a command changed is listed file by file under its call. "Not complete" says what is
+not kept of it, and why: directories such as node_modules (history_except below [sessions]
+in the settings), files over 64 MiB, or all changes of a command that ran without a
+sandbox that can report them.
+
+With --json it prints one object per line:
+  id              h1, h2 and so on; empty while the command still runs
+  kind            "write", "restore" or "command"
+  time            when it was recorded
+  call, tool      the call that made the change, and its tool
+  of              what was restored, for "restore"
+  path            the absolute path; absent in an object with "lacks"
+  before, after   what was there, and what is: as in toolquay stage list --json
+  lacks           what is not kept of the changes of a command
+  watch           the same for all changes of one command
+  state           the state, as above
+  kept            whether the former content can still be restored`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withPast(a, func(p *past) error { return listHistory(cmd.Context(), a, p, f.selection(p, nil), asJSON) })

@@ -16,14 +16,13 @@ func historyRestoreCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore ID | --call ID | --file PATH | --all",
 		Short: "Give files back what they were",
-		Long: `Restore undoes one write, what one call wrote, what was written to one file or below
-one directory, or all that the session wrote. Files that were not there are removed, and
-directories that a command made, if nothing else lies in them.
+		Long: `Restore undoes one write, all writes of one call, all writes of one file or below one
+directory, or all writes of the session. Files that were not there before are removed, and
+so are directories that a command made, if nothing else lies in them.
 
-All files are looked at first: where one is not as the last of these writes left it,
-nothing is restored. With --force it is all the same, and what is there is kept in
-the history before. Each restoring is a write of the history like others: restoring
-it undoes it.`,
+All files are checked first: if one is not as the last of these writes left it, nothing is
+restored. With --force it is restored even so, and its present content is kept in the
+history first. A restore is recorded like other writes: to undo it, restore it.`,
 		Args: cobra.MatchAll(cobra.MaximumNArgs(1), named),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(args); err != nil {
@@ -77,9 +76,9 @@ func whatWasDone(p *past, d *host.Restored, dry bool) string {
 	name := p.name(d.Path)
 	switch {
 	case d.Filled:
-		return name + " stays, as something else lies in it"
+		return name + " stays, because something else lies in it"
 	case d.Lost:
-		return name + " stays as it is, as what it was, or is, cannot be kept"
+		return name + " stays as it is: its former content is not kept, or its present content cannot be"
 	case d.Same && d.To == nil:
 		return name + " is not there already, as before"
 	case d.Same:
@@ -101,7 +100,7 @@ func showConflicts(a *app, p *past, list []host.RestoreConflict) error {
 		a.err.Printf("toolquay: %s: %s\n", p.name(c.Path), c.Why)
 		force = force || c.Forceable
 	}
-	advice := "put these right, or restore other files by their names (--file)"
+	advice := "resolve these conflicts, or restore other files by their names (--file)"
 	if force {
 		advice = "restore what came later first, or restore with --force: what is there now is then kept in the history, and can be restored as well"
 	}

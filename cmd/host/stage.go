@@ -16,7 +16,7 @@ func stageCommand(a *app) *cobra.Command {
 		Use:   "stage",
 		Short: "See what a session staged, and apply or discard it",
 		Long: `With --stage, run and call write into a stage: the session's tools see what they
-wrote, and nothing on the disk changes. It lasts from one run to the next, with
+wrote, and nothing on the disk changes. The stage lasts from one run to the next, with
 --session and --stage. Without --stage a session that has staged files does not go on.
 
     toolquay run --stage --session mine turn.json
@@ -25,12 +25,14 @@ wrote, and nothing on the disk changes. It lasts from one run to the next, with
     toolquay stage apply src/main.go            one file, or what is below a directory
     toolquay stage discard --all
 
-It works while the session goes on, whose next call sees it.
+You can apply and discard while the session goes on, unless one of its commands runs. The
+session's next call sees the difference.
 
-Where the system can mount overlays (toolquay doctor says so where it cannot), commands
-are offered, too, and run over the same stage: with their background tasks, but within
-the sandbox only. What they send over the network, as git push does, leaves at once, and
-their caches and temporary files are not staged. Hooks see the disk.`,
+Where the system can mount overlays, the session has commands too, which run over the
+same stage, background tasks included. They stay in the sandbox. What they send over the
+network, as git push does, is sent at once; their caches and temporary files are not
+staged. Hooks see the disk, not the stage. Where the system cannot mount overlays, no
+commands are offered, and toolquay doctor says why.`,
 		Args: cobra.NoArgs,
 		RunE: help,
 	}
@@ -43,16 +45,24 @@ func stageListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [FILE...]",
 		Short: "List what is staged: new, changed and removed files, links, directories",
-		Long: `List names each path that applying would change, with what it is and what it is to be: a
-file by its bytes, with its mode where that changes; a link; a directory. A new file that holds
-what a removed one held is shown with its former name.
+		Long: `List shows each path that applying would change, with what it was and what it will be: the
+size of a file in bytes, and its mode if that changes; a link; a directory. A new file with the
+same content as a removed one is shown as renamed, with its former name.
 
-With --json it prints an object a line: "path"; "base", what lay there when it was first
-changed, and "content", what is to lie there, each left out where that is nothing; "from", the
-former path of a renamed file; "calls", the ids of the calls that wrote it; "tool" and "time",
-of the last. Of "base" and "content", "kind" is left out for files, and else "directory",
-"link" or "other"; "hash" is the SHA-256 of a file, left out where it was not read; "size" its
-bytes; "mode" the permission bits as a number; "target" where a link leads.`,
+With --json it prints one object per line:
+  path      the absolute path
+  base      what was there when the path was first changed; absent if nothing was
+  content   what will be there; absent if nothing will
+  from      the former path of a renamed file
+  calls     the ids of the calls that changed it
+  tool      the tool of the last of these calls
+  time      the time of the last of these calls
+"base" and "content" have:
+  kind      "directory", "link" or "other"; absent for a file
+  hash      the SHA-256 of a file; absent if the file was not read
+  size      the size of a file in bytes
+  mode      the permission bits as a number; absent if they are not known
+  target    where a link leads`,
 		Args: named,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withStages(a, func(p *stages) error { return listStaged(a, p, args, asJSON) })
@@ -94,7 +104,7 @@ func listStaged(a *app, p *stages, args []string, asJSON bool) error {
 	return nil
 }
 
-// becomes says what a path was and is to be: a file by its bytes.
+// becomes says what a path was and will be: a file by its size.
 func becomes(before, after *host.HistoryContent) string {
 	is := func(n *host.HistoryContent) string {
 		switch {

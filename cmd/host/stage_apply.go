@@ -14,15 +14,15 @@ func stageApplyCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "apply [FILE...]",
 		Short: "Write what is staged to the disk: all of it, some files, or what is below a directory",
-		Long: `Apply looks at all files first: where one is not what it was when it was first staged,
-or cannot be written, nothing is applied. See what changed with toolquay stage diff,
-apply the others by their names, and discard what is to be written anew. Devices and
-sockets cannot be applied.
+		Long: `Apply checks all files first. If one of them was changed on the disk since it was first
+staged, or cannot be written, nothing is applied: see what changed with toolquay stage
+diff, apply the other files by their names, and discard those that must be written again.
+Devices and sockets cannot be applied. While a command of the session runs, nothing is
+applied.
 
-Each file is written at once, and what it was is kept in the session's history:
-toolquay history restore undoes it. Where writing fails in the middle, or is
-interrupted, what was not written is staged still; apply it again. While a command of
-the session runs nothing is applied.
+Each file is replaced in one step, and its former content is kept in the session's
+history: toolquay history restore undoes an apply. If an apply fails or is interrupted
+midway, the files that were not written are still staged; apply again.
 
 A directory that was removed or replaced as a whole is applied as a whole.`,
 		Args: named,
@@ -42,7 +42,7 @@ func applyStaged(ctx context.Context, a *app, p *stages, args []string) error {
 	for _, d := range done {
 		switch {
 		case d.Same:
-			a.out.Printf("%s held this already\n", p.name(d.Path))
+			a.out.Printf("%s already is as staged\n", p.name(d.Path))
 		case d.Created:
 			a.out.Printf("made %s\n", p.name(d.Path))
 		case d.Removed:
@@ -64,10 +64,10 @@ func applyStaged(ctx context.Context, a *app, p *stages, args []string) error {
 		for _, c := range conflicts.Conflicts {
 			a.err.Printf("toolquay: %s: %s\n", p.name(c.Path), c.Why)
 		}
-		return &exitError{exitFailed, errors.New("nothing was applied; put these right and apply again, apply the others by their names, or discard these; toolquay stage diff shows what applying would change")}
+		return &exitError{exitFailed, errors.New("nothing was applied; resolve these conflicts and apply again, apply the other files by their names, or discard these; toolquay stage diff shows what applying would change")}
 	}
 	if err != nil && len(done) > 0 {
-		a.err.Printf("toolquay: what is not listed above was not applied, and is staged still\n")
+		a.err.Printf("toolquay: what is not listed above was not applied, and is still staged\n")
 	}
 	return p.failed(args, err)
 }
@@ -77,8 +77,8 @@ func stageDiscardCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discard FILE... | --all",
 		Short: "Forget what is staged: some files, what is below a directory, or all of it",
-		Long: `Discard removes staged content for good; nothing on the disk changes. With --all it
-also does so where the stage is damaged.`,
+		Long: `Discard removes what is staged for good; nothing on the disk changes. With --all it also
+removes a damaged stage. While a command of the session runs, nothing is discarded.`,
 		Args: named,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := chosen(args, all); err != nil {
@@ -103,7 +103,7 @@ func discardStaged(ctx context.Context, a *app, p *stages, args []string) error 
 	return p.failed(args, err)
 }
 
-// chosen demands that what is to be done away with is said, once.
+// chosen fails unless the arguments say what to discard, in one way.
 func chosen(args []string, all bool) error {
 	switch {
 	case len(args) == 0 && !all:

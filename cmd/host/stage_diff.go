@@ -24,9 +24,9 @@ is shown files elsewhere too.
     toolquay stage diff >staged.patch
     git apply staged.patch
 
-Files that it cannot tell of are named on standard error, and so are those that
-something else changed since they were staged, which apply refuses; the command then
-ends with 1. Files that hold what is staged already are named too.`,
+What the patch cannot show, such as an empty directory, is named on standard error. So are
+files that something else changed since they were staged, which apply refuses. In both
+cases the command ends with 1. Files that already are as staged are named too.`,
 		Args: named,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStages(a, func(p *stages) error { return diffStaged(cmd.Context(), a, p, args, relativeTo) })

@@ -130,7 +130,7 @@ func (p *stages) failed(args []string, err error) error {
 }
 
 // stageFlag is the text of --stage, for the commands that run calls.
-const stageFlag = "stage what tools write: they see it, and nothing on the disk changes until toolquay stage apply"
+const stageFlag = "stage what tools and commands write: they see it, and nothing on the disk changes until toolquay stage apply"
 
 // stageWrites has the session of a command stage what is written, if the flag says so. One
 // without a name gets one, which the person needs later.

@@ -103,7 +103,7 @@ func sessionsOf(p *parser) Sessions {
 	historyKeep := p.span("sessions.history_keep", duration(in.HistoryKeep), 0, maxKeep)
 	for i, name := range in.HistoryExcept {
 		if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\*\x00") {
-			p.fault(fmt.Sprintf("sessions.history_except[%d]", i), "%.40q is no name of a directory: write it as in node_modules", name)
+			p.fault(fmt.Sprintf("sessions.history_except[%d]", i), "%.40q is not the name of a directory: write a name without slashes, such as node_modules", name)
 		}
 	}
 	return Sessions{

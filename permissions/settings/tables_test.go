@@ -52,7 +52,7 @@ func TestTableFaults(t *testing.T) {
 		"history":           {"[sessions]\nhistory = 'off'\n", "f: line 2: sessions.history: found the string \"off\", expected a boolean"},
 		"history keep":      {"[sessions]\nhistory_keep = '0d'\n", "f: line 2: sessions.history_keep: 0s is not over 0 and up to 87600h0m0s"},
 		"history max":       {"[sessions]\nhistory_max = '1KiB'\n", "f: line 2: sessions.history_max: 1KiB is not from 1MiB to 1024GiB"},
-		"history except":    {"[sessions]\nhistory_except = ['a/b']\n", `f: line 2: sessions.history_except[0]: "a/b" is no name of a directory: write it as in node_modules`},
+		"history except":    {"[sessions]\nhistory_except = ['a/b']\n", `f: line 2: sessions.history_except[0]: "a/b" is not the name of a directory: write a name without slashes, such as node_modules`},
 		"history in words":  {"[sessions]\nhistory_max = 'much'\n", `f: line 2: sessions.history_max: "much" is not a size; write it as 512KiB, 64MiB or 1GiB`},
 		"endpoint":          {"[telemetry]\nendpoint = 'localhost:4318'\n", "f: line 2: telemetry.endpoint: it is no URL such as http://localhost:4318"},
 		"endpoint's user":   {"[telemetry]\nendpoint = 'https://u:hush@example.com'\n", "f: line 2: telemetry.endpoint: it has a user"},

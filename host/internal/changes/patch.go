@@ -198,7 +198,7 @@ func (p *patching) read(c *Change, n *Node) ([]byte, error) {
 	text := bytes.NewBuffer(make([]byte, 0, n.Size+bytes.MinRead))
 	_, err = text.ReadFrom(io.LimitReader(Cancellable(p.ctx, r), n.Size+1))
 	if err = errors.Join(err, r.Close()); err == nil && int64(text.Len()) != n.Size {
-		err = errors.New("it changes while it is read")
+		err = errors.New("it changed while it was read")
 	}
 	return text.Bytes(), err
 }

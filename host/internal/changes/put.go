@@ -175,7 +175,7 @@ func (p *Prepared) Discard() error {
 func (f *Found) possible(to *Node) error {
 	for _, n := range []*Node{f.Node, to} {
 		if n.Is(Other) {
-			return abi.Errorf(abi.CodeNotRegular, "%s: %s is neither written nor removed", f.Path, n)
+			return abi.Errorf(abi.CodeNotRegular, "%s: %s cannot be replaced or removed", f.Path, n)
 		}
 	}
 	return nil
@@ -239,7 +239,7 @@ func (f *Found) still(ctx context.Context) error {
 	}
 	now, err := f.Hash(ctx)
 	if err == nil && !now.Same(f.Node) {
-		err = abi.Errorf(abi.CodeChanged, "%s: it was changed while it was replaced; try again", f.Path)
+		err = abi.Errorf(abi.CodeChanged, "%s was changed while it was replaced; try again", f.Path)
 	}
 	if err != nil && abi.CodeOf(err) != abi.CodeChanged {
 		err = fmt.Errorf("reading %s: %w", f.Path, err)

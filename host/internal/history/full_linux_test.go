@@ -30,7 +30,7 @@ func TestFullDisk(t *testing.T) {
 	c.write("small", "x")
 	c.write("first", "x")
 	c.write("second", "x")
-	if got := c.end(); !strings.Contains(got, "second (it could not be kept: ") || !strings.Contains(got, "no space left on device") || strings.Contains(got, "first") {
+	if got := c.end(); !strings.Contains(got, "second (its former content could not be kept: ") || !strings.Contains(got, "no space left on device") || strings.Contains(got, "first") {
 		t.Errorf("it lacks %s", got)
 	}
 	if _, err := r.Restore(t.Context(), history.Selection{Call: "c1", Path: r.path("small")}, history.RestoreOptions{}); err != nil {

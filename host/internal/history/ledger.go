@@ -160,7 +160,7 @@ func (s *Store) catchUp(ctx context.Context) (running []*Watch, err error) {
 		case live:
 			running = append(running, w)
 		default:
-			w.lacks.add("the host was killed while it ran", "")
+			w.lacks.add("Toolquay was killed while the command ran", "")
 			w.settle(ctx)
 		}
 	}
@@ -218,7 +218,7 @@ func (w *Watch) replay(f *os.File) error {
 		}
 		var e entry
 		if !checkline.Decode(text[:len(text)-1], &e) {
-			w.lacks.add("the ledger of the command is damaged", "")
+			w.lacks.add("the record of the running command was damaged", "")
 			continue
 		}
 		w.take(&e)

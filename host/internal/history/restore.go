@@ -168,13 +168,13 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 	case p.is(p.before):
 		return nil
 	case p.now.Is(changes.Other), p.before.Is(changes.Other):
-		c.Why = "it is, or was, " + cmp.Or(p.before, p.now).String()
+		c.Why = "it is or was " + cmp.Or(p.before, p.now).String()
 		c.Forceable = p.last.Kind == KindCommand // as below
 	case p.lost(ctx):
 		c.Why = "what it was is no longer kept"
 		c.Forceable = p.last.Kind == KindCommand // its other files can be restored without it
 	case p.only():
-		c.Why, c.Forceable = "it is what another file was, and too large to be kept", true
+		c.Why, c.Forceable = "it is the only copy of another file's content, and is too large to be kept", true
 	case p.before.Is(changes.File) && !p.now.Same(p.before) && !p.whole(ctx):
 		c.Why = "what it was is damaged in the history"
 	case p.broken != "":
@@ -449,7 +449,7 @@ func (p *span) moveBack() error {
 		return fmt.Errorf("%w: %w", workspace.ErrUncertain, err)
 	}
 	defer to.Close()
-	if !to.Info.Same(from.Info) { // something else was put there just then
+	if !to.Info.Same(from.Info) { // something else was put there at that moment
 		return errors.Join(errChanged, moveAt(p.path, p.from.path))
 	}
 	p.from.gone = true

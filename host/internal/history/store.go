@@ -183,7 +183,7 @@ func (s *Store) KeepAll(ctx context.Context, by capability.Call, list []changes.
 }
 
 func noWords(path string) error {
-	return abi.Errorf(abi.CodeInvalidInput, "the path %q is no UTF-8, and the history has no words for it; rename the file or its directory", path)
+	return abi.Errorf(abi.CodeInvalidInput, "the path %q is not UTF-8, which the history cannot record; rename the file or its directory", path)
 }
 
 // former is what a file was.
@@ -239,9 +239,9 @@ func (s *Store) unkept(ctx context.Context, path string, err error) error {
 	case errors.Is(err, errChanging):
 		return abi.Errorf(abi.CodeChanged, "%s: %w", path, err)
 	case ctx.Err() != nil:
-		return abi.Errorf(abi.CodeCancelled, "keeping what %s was: %w", path, err)
+		return abi.Errorf(abi.CodeCancelled, "keeping the former content of %s: %w", path, err)
 	}
-	return abi.Errorf(abi.CodeIO, "%s was not written, since what it was cannot be kept: %w; make room in %s, or write without a history (history = false below [sessions] in the settings)", path, err, s.dir.path)
+	return abi.Errorf(abi.CodeIO, "%s was not written, because its former content cannot be kept: %w; make room in %s, or write without a history (history = false below [sessions] in the settings)", path, err, s.dir.path)
 }
 
 // begin makes the directory.

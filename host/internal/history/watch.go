@@ -138,16 +138,16 @@ func (w *Watch) unseen(path string, err error) {
 	switch {
 	case errors.Is(err, os.ErrClosed), errors.Is(err, fs.ErrPermission): // the call is not made, or fails
 	case isLoop(err):
-		w.lacks.add("something else was put there just then", path)
+		w.lacks.add("something else was put there at that moment", path)
 	default:
-		w.lacks.add("it cannot be looked at", path)
+		w.lacks.add("it cannot be read", path)
 	}
 }
 
 // begin notes what lies at a path; nil is that it cannot be looked after.
 func (w *Watch) begin(path string, s spot) *touched {
 	if len(w.touched) >= maxTouched {
-		w.lacks.add(fmt.Sprintf("it touched more than %d files", maxTouched), path)
+		w.lacks.add(fmt.Sprintf("it changed more than %d files", maxTouched), path)
 		return nil
 	}
 	t := &touched{path: path}
@@ -191,6 +191,6 @@ func (w *Watch) Missed(err error) {
 // note writes down what a file was.
 func (w *Watch) note(t *touched) {
 	if err := w.ledger.write(w, t); err != nil {
-		w.lacks.add("it would be lost if this program were killed: "+err.Error(), t.path)
+		w.lacks.add("its undo would be lost if Toolquay were killed: "+err.Error(), t.path)
 	}
 }

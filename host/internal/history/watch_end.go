@@ -34,7 +34,7 @@ func (w *Watch) End(ctx context.Context) string {
 	case text := <-said:
 		return text
 	case <-time.After(patience):
-		return "The history does not have what it changed yet: looking at it takes long."
+		return "The history is still recording what the command changed, which takes long."
 	}
 }
 
@@ -48,7 +48,7 @@ func (w *Watch) end(ctx context.Context) string {
 	if w.said == "" {
 		return ""
 	}
-	return "The history does not have all that it changed: " + w.said + "."
+	return "The history is not complete for this command: " + w.said + "."
 }
 
 // settle makes records of what was touched so far. What is touched from then on is as if for the first time.
@@ -69,11 +69,11 @@ func (w *Watch) settle(ctx context.Context) {
 	if err == nil {
 		err = w.ledger.end(w.store.dir.path)
 	} else {
-		said = joinLacks(said, "nothing of it can be kept: "+err.Error())
+		said = joinLacks(said, "none of its changes can be kept: "+err.Error())
 		w.ledger.leave()
 	}
 	if err != nil {
-		w.store.contents.options.Logger.Warn("the history does not have what a command changed", "call", w.call.ID, "history", w.store.dir.path, "error", err)
+		w.store.contents.options.Logger.Warn("the history could not record what a command changed", "call", w.call.ID, "history", w.store.dir.path, "error", err)
 	}
 	w.said = joinLacks(w.said, said)
 	w.store.release(w)
@@ -113,7 +113,7 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 			continue
 		}
 		if f.err != nil {
-			w.lacks.add("they cannot be looked at", t.path)
+			w.lacks.add("it cannot be read", t.path)
 			continue
 		}
 		if !t.saved() {
@@ -121,7 +121,7 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 			w.saveMoved(ctx, t, !looking && moved <= maxMovedFiles, left)
 		}
 		if t.losesBits(f) {
-			w.lacks.add("not all of its mode is kept", t.path)
+			w.lacks.add("its mode is kept only in part", t.path)
 		}
 		if t.was != nil && f.now != nil && t.was.Equal(f.now) || t.was == nil && f.now == nil {
 			continue
@@ -165,7 +165,7 @@ func (w *Watch) saveMoved(ctx context.Context, t *touched, keep bool, left *budg
 		}
 	}
 	if len(t.places) > 0 {
-		w.lacks.add("what they were is gone", t.path)
+		w.lacks.add("its former content is gone", t.path)
 	}
 }
 

@@ -27,20 +27,20 @@ func (w *Watch) save(path string, s spot) {
 	size := s.info.Size()
 	switch {
 	case size > maxKeptFile:
-		t.lose(fmt.Sprintf("it was over %d MiB", maxKeptFile>>20))
+		t.lose(fmt.Sprintf("its former content is over %d MiB", maxKeptFile>>20))
 		return
 	case w.bytes+size > maxKeptBytes:
-		t.lose(fmt.Sprintf("all former contents would be over %d MiB", maxKeptBytes>>20))
+		t.lose(fmt.Sprintf("the former contents of one command are over %d MiB", maxKeptBytes>>20))
 		return
 	}
 	f, err := s.open()
 	if err != nil {
-		t.lose("it could not be read")
+		t.lose("its former content could not be read")
 		return
 	}
 	defer f.Close()
 	if err := w.pack(t, f, size); err != nil {
-		t.lose("it could not be kept: " + err.Error())
+		t.lose("its former content could not be kept: " + err.Error())
 		return
 	}
 	w.bytes += size

@@ -247,7 +247,7 @@ func TestCommandLacks(t *testing.T) {
 		want string
 	}{
 		"left out":  {func(c *command) { c.mkdir("node_modules"); c.write("node_modules/f", "1"); c.write("a", "2") }, "node_modules (left out by history_except)"},
-		"too large": {func(c *command) { c.write("large", "2"); c.write("a", "2") }, "large (it was over 64 MiB)"},
+		"too large": {func(c *command) { c.write("large", "2"); c.write("a", "2") }, "large (its former content is over 64 MiB)"},
 		"odd modes": {func(c *command) {
 			c.w.Touch(c.path("a"), false)
 			c.check(os.Chmod(c.path("a"), 0))
@@ -255,7 +255,7 @@ func TestCommandLacks(t *testing.T) {
 			c.check(os.Chmod(c.path("large"), 0o600|os.ModeSetgid))
 			c.mkdir("new")
 			c.check(os.Chmod(c.path("new"), 0o700|os.ModeSticky))
-		}, "a, large (not all of its mode is kept)"},
+		}, "a, large (its mode is kept only in part)"},
 		"not known": {func(c *command) { c.w.Missed(errors.New("no reason")); c.write("a", "2") }, "no reason"},
 		"unreadable": {func(c *command) {
 			c.check(os.Remove(c.path("a")))
@@ -277,7 +277,7 @@ func TestCommandLacks(t *testing.T) {
 			if name == "left out" {
 				want = ""
 			} else if want != "" {
-				want = "The history does not have all that it changed: " + want + "."
+				want = "The history is not complete for this command: " + want + "."
 			}
 			if got := c.end(); got != want {
 				t.Errorf("it lacks %s; want %s", got, want)

@@ -39,7 +39,7 @@ func TestPatchForPeople(t *testing.T) {
 	t.Parallel()
 	const text = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-GIT binary patch\n+x\n"
 	const binary = "diff --git a/b b/b\nnew file mode 100644\nindex 0..1\nGIT binary patch\n"
-	const said = "what it holds is no text, and is not shown\n"
+	const said = "its content is binary, and is not shown\n"
 	got := forPeople(text + binary + "literal 3\nKcmZQ\n\nliteral 0\nHcmV?\n\n" + text)
 	if want := text + strings.Replace(binary, "GIT binary patch\n", said, 1) + text; got != want {
 		t.Errorf("got %q", got)

@@ -25,7 +25,7 @@ func BarredByStage(t tool.Tool, readOnly bool, unstaged func() error) error {
 	}
 	if runsCommands(t) {
 		if err := unstaged(); err != nil {
-			return abi.Errorf(abi.CodeDenied, "%s runs commands, whose changes this session cannot stage (%w); apply or discard what is staged (toolquay stage), and go on without --stage", contract.Name, err)
+			return abi.Errorf(abi.CodeDenied, "%s runs commands, whose changes this session cannot stage (%w); apply or discard what is staged (toolquay stage) and go on without --stage", contract.Name, err)
 		}
 	}
 	return nil
@@ -42,7 +42,7 @@ func (r *request) staysInside() error {
 	if !r.leavesSandbox() {
 		return nil
 	}
-	return abi.Errorf(abi.CodeDenied, "this session stages what is written, and a command outside of the sandbox would change it for real; run it without %s, or apply or discard what is staged (toolquay stage), and go on without --stage", leave)
+	return abi.Errorf(abi.CodeDenied, "this session stages its changes, and a command outside the sandbox would change the disk itself; run it without %s, or apply or discard what is staged (toolquay stage) and go on without --stage", leave)
 }
 
 // showStaged has the first command of a session judged by what is staged.
@@ -53,7 +53,7 @@ func (g *judging) showStaged() {
 	}
 	s.staged.Do(func() {
 		if err := newShell(g).Show(s.Life.Context, g.Policy().WorkingDirs()); err != nil {
-			s.Host.Logger.Info("what is staged is not looked at before the first command", "session", s.ID, "error", err)
+			s.Host.Logger.Info("the first command is judged by the disk, because the stage could not be mounted", "session", s.ID, "error", err)
 		}
 	})
 }

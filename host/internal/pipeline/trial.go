@@ -40,7 +40,7 @@ type trial struct {
 	modified []storage.Modified
 
 	mu sync.Mutex
-	// ran says that the command ran to its end; lacked why the trial tells nothing.
+	// ran says that the command ran to its end; lacked why the trial is inconclusive.
 	ran    bool
 	lacked string
 	// events and remarks are told once it stands.
@@ -86,12 +86,12 @@ func (g *world) try(ctx context.Context, s *gate.Subject) (done func(), err erro
 	}
 	if err != nil {
 		t.drop()
-		s.Tried = "It was tried contained, which tells nothing: " + err.Error()
+		s.Tried = "It was tried in a throwaway sandbox without a network, and the trial is inconclusive: " + err.Error()
 		return done, nil //nolint:nilerr // the person is asked as ever
 	}
 	g.core.trial = t
 	if len(t.modified) == 0 {
-		return done, &gate.Stood{Why: "it ran contained, and changed nothing"}
+		return done, &gate.Stood{Why: "it ran in a throwaway sandbox, and changed nothing"}
 	}
 	return done, nil
 }
@@ -105,7 +105,7 @@ func (g *world) newTrial() (*trial, error) {
 	return &trial{Trial: kept, world: g, ended: make(chan struct{})}, nil
 }
 
-// run runs the command. The error says why the trial tells nothing.
+// run runs the command. The error says why the trial is inconclusive.
 func (t *trial) run(ctx context.Context) error {
 	all := t.world.session().Host.Rehearsals
 	waiting, stop := context.WithTimeout(ctx, MaxTrialTime)
@@ -153,7 +153,7 @@ func (t *trial) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
 	claim, ok := c.tool.Declares(req.Name)
 	native, known := g.session().Host.Capabilities[req.Name]
 	if !ok || !known || req.Name != abi.CapShellRun || t.began() {
-		return abi.Answer{}, t.lack("%s is not done in a trial", req.Name)
+		return abi.Answer{}, t.lack("a trial cannot use %s", req.Name)
 	}
 	s := &trialSession{commandSession{g.session(), g.judging}, t}
 	shell := newShellIn(g.judging, s, s)
@@ -193,7 +193,7 @@ func (t *trial) fits(p *performing, plan capability.Plan) (err error) {
 		return err
 	}
 	if !p.Tries(p.subject(p.operation, accesses, p.analyse)) {
-		return errors.New("the rules changed")
+		return errors.New("the rules changed meanwhile")
 	}
 	return nil
 }
@@ -205,13 +205,13 @@ func (t *trial) note(answer abi.Answer) error {
 	defer t.mu.Unlock()
 	switch {
 	case !is:
-		t.lacked = "it did not say how it ended"
+		t.lacked = "it is not known how it ended"
 	case ok.TimedOut:
-		t.lacked = "it ran into its time limit"
+		t.lacked = "it reached its time limit"
 	case ok.Limit != "":
 		t.lacked = ok.LimitText
 	case ok.Task != "":
-		t.lacked = "it goes on in the background"
+		t.lacked = "it goes on in the background, which a trial cannot"
 	}
 	t.ran = true
 	return nil
@@ -226,7 +226,7 @@ func (t *trial) began() bool {
 	return was
 }
 
-// lack notes why the trial tells nothing, and refuses.
+// lack notes why the trial is inconclusive, and refuses.
 func (t *trial) lack(format string, args ...any) error {
 	err := abi.Errorf(abi.CodeDenied, format, args...)
 	t.Lacked(err.Error())
@@ -247,7 +247,7 @@ func (t *trial) look(ctx context.Context, s *gate.Subject) (err error) {
 	if t.modified, err = t.Changes(ctx); err != nil {
 		return err
 	}
-	s.Tried = "It was tried contained, with no network, and changed nothing: a yes has the model see what it put out"
+	s.Tried = "It was tried in a throwaway sandbox without a network, and changed nothing: a yes shows its output to the model"
 	if len(t.modified) == 0 {
 		return nil
 	}
@@ -258,7 +258,7 @@ func (t *trial) look(ctx context.Context, s *gate.Subject) (err error) {
 	if err := t.Patch(ctx, &patch, really(t.world.Policy().Cwd())); err != nil {
 		return err
 	}
-	s.Tried = fmt.Sprintf("It was tried contained, with no network, and changed %s: a yes makes just these changes, and does not run it again", t.counted())
+	s.Tried = fmt.Sprintf("It was tried in a throwaway sandbox without a network, and changed %s: a yes makes exactly these changes, and does not run it again", t.counted())
 	if text := preview(forPeople(patch.String())); t.world.session().Host.Rehearsals.Show(len(text)) {
 		s.Preview = text
 	}
@@ -295,7 +295,7 @@ func forPeople(patch string) string {
 			continue
 		}
 		if skips = line == binary; skips {
-			line = "what it holds is no text, and is not shown\n"
+			line = "its content is binary, and is not shown\n"
 		}
 		b.WriteString(line)
 	}
@@ -319,7 +319,7 @@ func (t *trial) writable() error {
 
 // stand has the trial be what the call does: what it changed is done to the disk, all of it or nothing.
 func (t *trial) stand(ctx context.Context) (abi.ToolResult, error) {
-	text := "[contained] The command ran in a sandbox of its own, with no network, and changed nothing."
+	text := "[contained] The command ran in a sandbox of its own, without a network, and changed nothing."
 	if len(t.modified) > 0 {
 		t.world.renew()
 		err := t.writable()
@@ -327,15 +327,15 @@ func (t *trial) stand(ctx context.Context) (abi.ToolResult, error) {
 			err = t.Apply(ctx)
 		}
 		if abi.CodeOf(err) == abi.CodeChanged {
-			return abi.ToolResult{}, abi.Errorf(abi.CodeChanged, "nothing was done: a person approved what the command had changed, but by then other changes had been made; run it again: %w", err)
+			return abi.ToolResult{}, abi.Errorf(abi.CodeChanged, "nothing was changed: a person approved the command's changes, but other changes had been made by then; run it again: %w", err)
 		}
 		for i := range t.modified {
 			t.world.done.add([]permissions.Access{{Kind: permissions.AccessWrite, Target: t.modified[i].Path, Real: t.modified[i].Path}})
 		}
 		if err != nil {
-			return abi.ToolResult{}, fmt.Errorf("what the command changed was not applied, or not all: %w", err)
+			return abi.ToolResult{}, fmt.Errorf("the approved changes of the command were made only in part, or not at all: %w", err)
 		}
-		text = fmt.Sprintf("[contained] The command ran in a sandbox of its own, with no network. A person approved what it changed, %s, which was then done to the disk.", t.counted())
+		text = fmt.Sprintf("[contained] The command ran in a sandbox of its own, without a network. A person approved its changes to %s, which were then made on the disk.", t.counted())
 	}
 	t.Keep()
 	t.mu.Lock()
@@ -357,7 +357,7 @@ func (t *trial) drop() {
 	t.closed.Do(func() {
 		close(t.ended)
 		if err := t.Close(); err != nil {
-			t.world.Logger().Warn("something of a command that was tried was left behind", "error", err)
+			t.world.Logger().Warn("the files of a command's trial could not be removed", "error", err)
 		}
 	})
 }
@@ -411,7 +411,7 @@ func (*trialSession) Shows(paths.View) {}
 func (s *trialSession) Scan(ctx context.Context, began time.Time) error {
 	err := s.staging().Scan(ctx, began)
 	if err != nil {
-		s.Lacked("what it changed was not found out: " + err.Error())
+		s.Lacked("its changes could not be determined: " + err.Error())
 	}
 	return err
 }

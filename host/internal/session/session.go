@@ -124,7 +124,7 @@ func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 // returns nil.
 func (h *Host) unstaged(ctx context.Context, sessions string) error {
 	if !h.Calls.Shell {
-		return abi.Errorf(abi.CodeUnsupported, "there are no commands here")
+		return abi.Errorf(abi.CodeUnsupported, "this host runs no commands")
 	}
 	return h.Calls.Commands.Stages(ctx, sessions)
 }

@@ -23,7 +23,7 @@ func (c *coldChild) tell() error {
 		return nil
 	case c.held.Staged != nil:
 		if err := c.box.Tell(new(mover)); err != nil {
-			return abi.Errorf(abi.CodeIO, "the command could not be followed: %w", err)
+			return abi.Errorf(abi.CodeIO, "the command was not run, because its changes cannot be watched: %w", err)
 		}
 		return nil
 	}
@@ -31,7 +31,7 @@ func (c *coldChild) tell() error {
 	if err := c.box.Tell(c.changed); err != nil {
 		c.changed.End(context.Background()) // nothing was changed
 		c.changed = nil
-		return abi.Errorf(abi.CodeIO, "the history could not follow the command: %w", err)
+		return abi.Errorf(abi.CodeIO, "the command was not run, because the history cannot watch its changes: %w", err)
 	}
 	return nil
 }
@@ -48,12 +48,12 @@ func (c *coldChild) kept() string {
 	why := "it ran without a sandbox"
 	switch {
 	case c.held.sandboxed:
-		why = "sandboxes of this system do not tell it"
+		why = "this kind of sandbox does not report changes"
 	case c.held.partial:
-		why = "it ran without a whole sandbox"
+		why = "it ran in a partial sandbox, which does not report changes"
 	}
 	if err := c.scope.History.Unknown(ctx, c.scope.Call, why); err != nil {
-		c.scope.Call.Logger(c.setup.Logger).Warn("the history does not say that it is not known what a command changed", "error", err)
+		c.scope.Call.Logger(c.setup.Logger).Warn("it could not be recorded in the history that a command's changes are not known", "error", err)
 	}
 	return ""
 }

@@ -228,10 +228,10 @@ func TestLargeFilesOfCommands(t *testing.T) {
 	for name, test := range map[string]struct{ text, note, conflict, left string }{
 		"moved":         {"mv large dir/; mkdir m; mv dir m/; chmod 600 m/dir/large", "", "", ""},
 		"made":          {"cp --sparse=always large other; truncate -s 1T huge; rm small", "", "", ""},
-		"changed":       {"echo x >> large; echo x > small", "large (it was over 64 MiB)", "what it was is no longer kept", "large"},
-		"removed":       {"rm large small", "large (it was over 64 MiB)", "what it was is no longer kept", "large"},
+		"changed":       {"echo x >> large; echo x > small", "large (its former content is over 64 MiB)", "what it was is no longer kept", "large"},
+		"removed":       {"rm large small", "large (its former content is over 64 MiB)", "what it was is no longer kept", "large"},
 		"only opened":   {"exec 3<> large; echo x > small", "", "", ""},
-		"moved over":    {"mv small large", "large (it was over 64 MiB)", "what it was is no longer kept", "large"},
+		"moved over":    {"mv small large", "large (its former content is over 64 MiB)", "what it was is no longer kept", "large"},
 		"swapped names": {"mv large l; mv dir/f large; mv l dir/f; echo x > small", "", "what it was is no longer kept; and 1 more", "large dir/f"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -99,7 +99,7 @@ func check(ctx context.Context, list []Entry, sel Selection) error {
 		e := &list[i]
 		err := e.unchanged(ctx)
 		if e.whole != "" && !sel.has(e.whole) {
-			err = fmt.Errorf("%s was removed or replaced as a whole, and this with it; name that", e.whole)
+			err = fmt.Errorf("it is part of %s, which was removed or replaced as a whole; name that directory", e.whole)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -169,7 +169,7 @@ func (a *applying) all(ctx context.Context, w *walk) error {
 func (a *applying) open(dirs []string) error {
 	for _, dir := range dirs {
 		if err := clearOpaque(a.store.tree.at(dir)); err != nil {
-			return fmt.Errorf("unfolding %s: %w", dir, err)
+			return fmt.Errorf("showing what the disk has in %s: %w", dir, err)
 		}
 	}
 	return nil
@@ -243,5 +243,5 @@ func noted(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("everything was written, but it cannot be noted that it was; apply again: %w", err)
+	return fmt.Errorf("everything was written, but that could not be recorded; apply again: %w", err)
 }

@@ -78,7 +78,7 @@ func (a *applying) some(ctx context.Context, entries []*Entry) (err error) {
 		}
 	}
 	if synced != nil {
-		synced = fmt.Errorf("what was applied may be lost if the machine stops, and is staged still: %w", synced)
+		synced = fmt.Errorf("what was applied may be lost in a power failure, and is still staged: %w", synced)
 	}
 	return errors.Join(err, synced, failed)
 }
@@ -162,7 +162,7 @@ func (a *applying) shut(ctx context.Context) error {
 			err = errors.Join(found.Put(ctx, c.After, nil, nil), found.Close())
 		}
 		if err != nil {
-			return fmt.Errorf("giving %s its mode: %w", c.Path, err)
+			return fmt.Errorf("setting the mode of %s: %w", c.Path, err)
 		}
 	}
 	return nil
@@ -295,14 +295,14 @@ func (o *one) open() (changes.Source, error) {
 		return nil, err
 	}
 	if !utf8.ValidString(o.e.Path) {
-		o.done.Notes = append(o.done.Notes, "what it was is not in the history, as its path is no UTF-8")
+		o.done.Notes = append(o.done.Notes, "its former content is not in the history, because its path is not UTF-8")
 	}
 	const set = 0o6000 // set-uid and set-gid
 	if o.staged.Info.Mode&set != 0 {
-		o.done.Notes = append(o.done.Notes, "its set-uid or set-gid bit was left out")
+		o.done.Notes = append(o.done.Notes, "its set-uid or set-gid bit was not applied")
 	}
 	if o.e.names > 1 {
-		o.done.Notes = append(o.done.Notes, fmt.Sprintf("it has %d names, which became files of their own", o.e.names))
+		o.done.Notes = append(o.done.Notes, fmt.Sprintf("it has %d names (hard links), which were applied as separate files", o.e.names))
 	}
 	return source{o.staged.Reader(), o}, nil
 }
@@ -318,7 +318,7 @@ func (o *one) same() error {
 			return nil
 		}
 	}
-	return errors.New("what is staged for it changes while it is applied; try again")
+	return errors.New("its staged content changed while it was applied; try again")
 }
 
 // Sparse implements [changes.Source].
@@ -330,7 +330,7 @@ func (s source) Sparse() bool {
 // Finish implements [changes.Source].
 func (s source) Finish(fd uintptr) error {
 	for _, name := range keepAttributes(s.staged.File.Fd(), fd) {
-		s.done.Notes = append(s.done.Notes, fmt.Sprintf("its attribute %s could not be kept", name))
+		s.done.Notes = append(s.done.Notes, fmt.Sprintf("its extended attribute %s could not be applied", name))
 	}
 	return s.same()
 }

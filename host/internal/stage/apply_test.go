@@ -97,7 +97,7 @@ func TestConflicts(t *testing.T) {
 	}{
 		"changed": {func(r *room) error { r.put("a", "somebody's"); return nil }, "changed by something else"},
 		"removed": {func(r *room) error { return os.Remove(r.path("a")) }, "removed since"},
-		"made":    {func(r *room) error { r.put("new", "somebody's"); return nil }, "made by something else"},
+		"made":    {func(r *room) error { r.put("new", "somebody's"); return nil }, "created by something else"},
 		"a directory": {func(r *room) error {
 			return errors.Join(os.Remove(r.path("a")), os.Mkdir(r.path("a"), 0o700))
 		}, "changed by something else"},

@@ -74,7 +74,7 @@ func (s *Store) discard(ctx context.Context, sel Selection) ([]Entry, error) {
 	}
 	for i := range list {
 		if whole := list[i].whole; whole != "" && !sel.has(whole) {
-			return nil, fmt.Errorf("%s was removed or replaced as a whole, and %s with it; name that", whole, list[i].Path)
+			return nil, fmt.Errorf("%s was removed or replaced as a whole, and %s is part of it; name that directory", whole, list[i].Path)
 		}
 	}
 	if err != nil {

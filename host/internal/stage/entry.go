@@ -83,13 +83,13 @@ func (e *Entry) unchanged(ctx context.Context) error {
 	n := e.note
 	switch {
 	case e.fault != nil:
-		return fmt.Errorf("it cannot be read: %w; give it other modes (chmod u+rwX), or discard it", e.fault)
+		return fmt.Errorf("its staged content cannot be read: %w; make it readable (chmod u+rwX, by a command of the session), or discard it", e.fault)
 	case e.Content.Is(changes.Other):
 		return fmt.Errorf("it is %s, which cannot be applied; discard it", e.Content)
 	case e.now.Same(e.Content):
 		return nil
 	case e.now.Is(changes.Other):
-		return fmt.Errorf("it is %s on the disk, which nothing is put in place of", e.now)
+		return fmt.Errorf("it is %s on the disk, which is never replaced", e.now)
 	case len(n.applying) > 0 && e.holds(ctx, n.applying):
 		return nil
 	case e.now == nil:
@@ -98,9 +98,9 @@ func (e *Entry) unchanged(ctx context.Context) error {
 		}
 		return errors.New("it was removed since it was staged")
 	case n.base == nil:
-		return errors.New("it was made by something else since it was staged")
+		return errors.New("it was created by something else since it was staged")
 	case n.changed:
-		return errors.New("it was changed by something else while the command ran that changed it too")
+		return errors.New("it was changed by something else while a command changed it too")
 	case e.now.Is(changes.Dir) && n.base.Is(changes.Dir):
 		return nil
 	case n.stamp != "":

@@ -35,7 +35,7 @@ func (s *Store) renew() error {
 	}
 	for path, lines := range s.index.former {
 		if err := s.adopt(lines); err != nil {
-			return fmt.Errorf("taking over what an earlier version of Toolquay staged for %s: %w; toolquay stage discard --all begins anew", path, err)
+			return fmt.Errorf("converting what an earlier version of Toolquay staged for %s: %w; toolquay stage discard --all removes it", path, err)
 		}
 	}
 	return nil

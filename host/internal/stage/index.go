@@ -83,9 +83,9 @@ func (x *index) refresh() error {
 func (x *index) fault() error {
 	switch {
 	case x.vanished:
-		return fmt.Errorf("reading what is staged: %w: it is gone", ErrDamaged)
+		return fmt.Errorf("reading what is staged: %w: the log is gone; toolquay stage discard --all removes what is staged", ErrDamaged)
 	case x.damaged != 0:
-		return fmt.Errorf("%w: line %d of it; toolquay stage discard --all begins anew", ErrDamaged, x.damaged)
+		return fmt.Errorf("%w: line %d; toolquay stage discard --all removes what is staged", ErrDamaged, x.damaged)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ type Layer struct {
 func (s *Store) Layers(roots []string) ([]Layer, error) {
 	for _, root := range roots {
 		if !isPath(root) {
-			return nil, fmt.Errorf("the directory %q is not named by an absolute path", root)
+			return nil, fmt.Errorf("the path %q is not absolute", root)
 		}
 	}
 	roots = outermost(roots)
@@ -99,7 +99,7 @@ type running struct {
 }
 
 // errRunning is that of an applying while a command runs.
-var errRunning = errors.New("a command of the session runs, and may change what is staged; wait for it, or end it")
+var errRunning = errors.New("a command of the session still runs and may change what is staged; wait for it, or end it")
 
 // Running notes that a command begins to run over what is staged, until done is called:
 // nothing is applied or discarded meanwhile, by this process or another. Background tasks

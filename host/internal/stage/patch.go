@@ -43,7 +43,7 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o changes
 		case e.fault != nil:
 			notes[len(notes)-1].Left = true
 		case e.same && e.Content.Is(changes.File):
-			notes = append(notes, Note{Path: e.Path, Why: "it holds what is staged already", Same: true})
+			notes = append(notes, Note{Path: e.Path, Why: "it already holds what is staged", Same: true})
 		case e.implied && sel.has(e.Path), !e.implied:
 			told = append(told, e.change())
 		}
@@ -99,7 +99,7 @@ func open(path string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if found.File == nil {
-		return nil, errors.Join(errors.New("it is no file any more"), found.Close())
+		return nil, errors.Join(errors.New("it is no longer a file"), found.Close())
 	}
 	return struct {
 		io.Reader

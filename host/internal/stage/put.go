@@ -30,7 +30,7 @@ func (s *Store) Put(ctx context.Context, w capability.StagedWrite) error {
 		return nil
 	}
 	if e := os.Remove(w.Place); e != nil && !errors.Is(e, fs.ErrNotExist) {
-		s.options.Logger.Warn("content that was not staged could not be removed", "file", w.Place, "error", e)
+		s.options.Logger.Warn("the file of a write that failed could not be removed", "file", w.Place, "error", e)
 	}
 	if code := abi.CodeOf(err); code == abi.CodeChanged {
 		return err
@@ -42,10 +42,10 @@ func (s *Store) Put(ctx context.Context, w capability.StagedWrite) error {
 // between leaves a note of what nobody staged, which the next write begins anew.
 func (s *Store) put(w *capability.StagedWrite) error {
 	if !isPath(w.Path) {
-		return fmt.Errorf("the path %q is no absolute one", w.Path)
+		return fmt.Errorf("the path %q is not absolute", w.Path)
 	}
 	if info, err := os.Lstat(w.Place); err != nil || info.Size() != w.Size {
-		return errors.Join(fmt.Errorf("the content at %s is gone", w.Place), err)
+		return errors.Join(fmt.Errorf("the new content at %s is gone", w.Place), err)
 	}
 	was, ok, err := s.tree.lookup(w.Path)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Store) put(w *capability.StagedWrite) error {
 		return abi.Errorf(abi.CodeChanged, "what was staged for %s was applied, discarded or staged anew just now; read it again", w.Path)
 	}
 	if ok && was.Kind != "" && was.Kind != abi.KindFile {
-		return abi.Errorf(abi.CodeChanged, "%s is no file any more; look at it again", w.Path)
+		return abi.Errorf(abi.CodeChanged, "%s is no longer a file; read it again", w.Path)
 	}
 	lines, err := s.notesFor(w, ok)
 	if err != nil {

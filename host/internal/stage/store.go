@@ -181,7 +181,7 @@ func (s *Store) Place() (string, error) {
 		err = privatedir.Make(filepath.Join(s.dir, newDir))
 	}
 	if err != nil {
-		return "", abi.Errorf(abi.CodeIO, "nothing was staged, since the stage cannot be made: %w", err)
+		return "", abi.Errorf(abi.CodeIO, "nothing was staged, because the stage cannot be created: %w", err)
 	}
 	return filepath.Join(s.dir, newDir, newName()), nil
 }

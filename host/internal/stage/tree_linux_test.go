@@ -403,13 +403,13 @@ func TestChangedMeanwhile(t *testing.T) {
 		during, since func(r *room)
 		why           string
 	}{
-		"while it ran":       {func(r *room) { r.put("a", "mine") }, nil, "a: it was changed by something else while the command ran"},
+		"while it ran":       {func(r *room) { r.put("a", "mine") }, nil, "a: it was changed by something else while a command changed it"},
 		"since":              {nil, func(r *room) { r.put("a", "mine") }, "a: it was changed by something else since"},
 		"as long as before":  {nil, func(r *room) { r.put("a", "b") }, "a: it was changed by something else since"},
 		"removed since":      {nil, func(r *room) { _ = os.Remove(r.path("a")) }, "a: it was removed since"},
 		"in a removed one":   {nil, func(r *room) { r.put("d/x", "mine") }, "d/x: it was changed by something else"},
 		"made in a removed":  {nil, func(r *room) { r.put("d/sub/mine", "mine") }, "d/sub/mine: it was changed by something else"},
-		"made since":         {nil, func(r *room) { r.put("new", "mine") }, "new: it was made by something else"},
+		"made since":         {nil, func(r *room) { r.put("new", "mine") }, "new: it was created by something else"},
 		"a directory by now": {nil, func(r *room) { _ = os.Remove(r.path("a")); _ = os.Mkdir(r.path("a"), 0o755) }, "a: it was changed by something else"},
 		"a link on the way":  {nil, func(r *room) { _ = os.Rename(r.path("k"), r.path("kk")); _ = os.Symlink("kk", r.path("k")) }, "k: it was changed by something else"},
 	} {

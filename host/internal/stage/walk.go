@@ -193,7 +193,7 @@ func (w *walk) file(e *Entry, mode uint32, size int64) error {
 		return err
 	}
 	if !e.Content.Is(changes.File) {
-		return fmt.Errorf("%s changes while it is looked at; try again", e.Path)
+		return fmt.Errorf("%s changed while it was read; try again", e.Path)
 	}
 	if !e.now.Is(changes.File) || e.now.Size != e.Content.Size {
 		return nil

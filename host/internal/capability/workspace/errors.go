@@ -33,7 +33,7 @@ func fault(path string, err error) *abi.Error {
 	case errors.Is(err, fs.ErrPermission):
 		return abi.Errorf(abi.CodeIO, "the system does not let the host read %s: %w; change its permissions or run the host as another user", path, err)
 	case errors.Is(err, syscall.ELOOP):
-		return abi.Errorf(abi.CodeIO, "%s leads over more than %d symbolic links: %w", path, maxLinks, err)
+		return abi.Errorf(abi.CodeIO, "%s has more than %d symbolic links on its way: %w", path, maxLinks, err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return abi.Errorf(abi.CodeInvalidInput, "a name in the path %.200q is too long: %w", path, err)
 	}

@@ -102,7 +102,7 @@ func (o *Overlaid) take(staged *capability.Staged) error {
 	case "":
 		o.absent, o.vacant, o.Info = true, true, Info{}
 		if abi.CodeOf(o.fault) != abi.CodeNotDirectory {
-			o.fault = abi.Errorf(abi.CodeNotFound, "%s does not exist: it was removed in this session", o.Target)
+			o.fault = abi.Errorf(abi.CodeNotFound, "%s does not exist: this session removed it", o.Target)
 		}
 	default:
 		o.absent, o.Info = true, Info{Kind: abi.KindOther, what: "a special file"}
@@ -188,7 +188,7 @@ func (n *Node) Stageable() error {
 func InfoOf(s capability.Staged) (Info, error) {
 	info, _, err := Lstat(s.Place)
 	if err == nil && info.Kind == "" {
-		err = abi.Errorf(abi.CodeNotFound, "%s is staged no more", s.Path)
+		err = abi.Errorf(abi.CodeNotFound, "%s is no longer staged", s.Path)
 	}
 	return info, err
 }

@@ -95,10 +95,10 @@ func (w *stagedWalk) step() (more bool, err error) {
 	case kind == abi.KindSymlink:
 		return true, w.follow(target)
 	case kind != abi.KindDirectory && len(w.rest) > 1:
-		return false, abi.Errorf(abi.CodeNotDirectory, "%s is a file, and no directory", next)
+		return false, abi.Errorf(abi.CodeNotDirectory, "%s is a file, not a directory", next)
 	}
 	if w.dir && len(w.rest) == 1 && kind != abi.KindDirectory {
-		return false, abi.Errorf(abi.CodeNotDirectory, "%s is no directory", next)
+		return false, abi.Errorf(abi.CodeNotDirectory, "%s is not a directory", next)
 	}
 	w.rest, w.real = w.rest[1:], next
 	return true, nil
@@ -122,7 +122,7 @@ func (w *stagedWalk) at(path string) (kind, target string, err error) {
 
 func (w *stagedWalk) follow(target string) error {
 	if w.links++; w.links > maxLinks {
-		return abi.Errorf(abi.CodeIO, "%s leads over more than %d symbolic links", w.whole(), maxLinks)
+		return abi.Errorf(abi.CodeIO, "%s has more than %d symbolic links on its way", w.whole(), maxLinks)
 	}
 	w.rest = w.rest[1:]
 	w.dir = w.dir || len(w.rest) == 0 && endsAsDir(target)

@@ -84,7 +84,7 @@ func (s *Spot) Made() (string, error) {
 // error that wraps [ErrUncertain] says that it may be done all the same.
 func (s *Spot) Commit(was Info, check func() error) error {
 	if s.over {
-		return abi.Errorf(abi.CodeInternal, "the spot of %s is over", s.path)
+		return abi.Errorf(abi.CodeInternal, "the change of %s has already ended", s.path)
 	}
 	s.over = true
 	announce(s.path)

@@ -99,7 +99,7 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 	switch {
 	case confined:
 	case staging != nil:
-		return made, abi.Errorf(abi.CodeDenied, "this session stages what is written, and a command outside of the sandbox would change it for real; run it in the sandbox, or apply or discard what is staged (toolquay stage), and go on without --stage")
+		return made, abi.Errorf(abi.CodeDenied, "this session stages its changes, and a command outside the sandbox would change the disk itself; run it in the sandbox, or apply or discard what is staged (toolquay stage) and go on without --stage")
 	default:
 		return made, nil
 	}

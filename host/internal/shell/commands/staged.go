@@ -79,7 +79,7 @@ func scanned(staging Staging, began time.Time) string {
 	ctx, cancel := context.WithTimeout(context.Background(), longestScan)
 	defer cancel()
 	if err := staging.Scan(ctx, began); err != nil {
-		return "What the command changed is staged, but was not looked through: " + err.Error() + "."
+		return "The command's changes are staged, but could not be recorded under its call: " + err.Error() + "."
 	}
 	return ""
 }
@@ -120,7 +120,7 @@ func unstaged(err error) error {
 	if errors.Is(err, sandbox.ErrOverlay) {
 		code = abi.CodeUnsupported
 	}
-	return abi.Errorf(code, "the command was not run, since its changes cannot be staged: %w", err)
+	return abi.Errorf(code, "the command was not run, because its changes cannot be staged: %w", err)
 }
 
 // outermost are the directories among those that are there which lie in none of the others.
@@ -143,7 +143,7 @@ func (r *Runner) Stages(ctx context.Context, dir string) error {
 		return err
 	}
 	if !e.confines() {
-		return abi.Errorf(abi.CodeUnsupported, "%w: commands run in no sandbox here", sandbox.ErrOverlay)
+		return abi.Errorf(abi.CodeUnsupported, "%w: commands run without a sandbox here", sandbox.ErrOverlay)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return abi.Errorf(abi.CodeIO, "%w", err)

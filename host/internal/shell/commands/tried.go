@@ -47,7 +47,7 @@ func tried(trial Trial, o *shell.Overlays) {
 	defer cancel()
 	switch sought, err := o.Sought(ctx); {
 	case err != nil:
-		trial.Lacked("whether it needed the network is not known: " + err.Error())
+		trial.Lacked("it is not known whether it needed the network: " + err.Error())
 	case sought:
 		trial.Lacked("it needs the network")
 	}

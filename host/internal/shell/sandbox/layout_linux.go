@@ -60,7 +60,7 @@ func (l *layout) stagedOnly(spec Spec) error {
 	for _, e := range l.entries {
 		one, _ := l.seen.over.over(e.source)
 		if e.writable() && one == nil && !inAny(e.source, unstaged) {
-			return fmt.Errorf("%w: a change of %s would not be staged", ErrSpec, e.source)
+			return fmt.Errorf("%w: changes of %s would not be staged", ErrSpec, e.source)
 		}
 	}
 	return nil

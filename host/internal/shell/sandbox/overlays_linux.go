@@ -105,7 +105,7 @@ func (o *overlays) verifyBelow() error {
 }
 
 func (o *overlaid) moved() error {
-	return fmt.Errorf("%w: %s is another directory than when commands began to be staged", ErrChanged, o.Root)
+	return fmt.Errorf("%w: %s was moved or replaced since commands of the session run over it; put the directory back, or start a new session", ErrChanged, o.Root)
 }
 
 // stores are the directories with what lies in the overlays.
@@ -135,7 +135,7 @@ func (o *overlays) close() error {
 // machine does not do that, has the commands that follow change the directories themselves.
 func (s *Sandbox) Stage(ctx context.Context, n *Namespace, layers []Layer) error {
 	if s.own == nil || n == nil {
-		return fmt.Errorf("%w: only sandboxes that this program makes itself have overlays", ErrOverlay)
+		return fmt.Errorf("%w: only sandboxes that Toolquay makes itself have overlays, not bubblewrap", ErrOverlay)
 	}
 	n.staging.Lock()
 	defer n.staging.Unlock()
@@ -178,7 +178,7 @@ func (o *overlays) missing(layers []Layer) ([]Layer, error) {
 		}
 		for _, other := range all {
 			if within(l.Root, other.Root) || within(other.Root, l.Root) {
-				return nil, fmt.Errorf("%w: of %s and %s one lies in the other", ErrSpec, l.Root, other.Root)
+				return nil, fmt.Errorf("%w: one of %s and %s lies in the other", ErrSpec, l.Root, other.Root)
 			}
 		}
 		all, fresh = append(all, l), append(fresh, l)
@@ -189,10 +189,10 @@ func (o *overlays) missing(layers []Layer) ([]Layer, error) {
 	}
 	for _, l := range fresh {
 		if within(l.Upper, l.Root) {
-			return nil, fmt.Errorf("%w: %s holds %s, in which the changes would lie; work in a directory of it", ErrOverlay, l.Root, l.Upper)
+			return nil, fmt.Errorf("%w: %s contains the stage itself (%s); work in a directory below it", ErrOverlay, l.Root, l.Upper)
 		}
 		if point := host.below(l.Root); point != "" {
-			return nil, fmt.Errorf("%w: a file system is mounted at %s, in %s, which an overlay would not show", ErrOverlay, point, l.Root)
+			return nil, fmt.Errorf("%w: another file system is mounted at %s, which an overlay of %s would not show", ErrOverlay, point, l.Root)
 		}
 	}
 	return fresh, nil
@@ -370,7 +370,7 @@ func (n *Namespace) staged() *overlays {
 func (n *Namespace) Overlaid(root string) (*os.File, error) {
 	one, rest := n.staged().over(root)
 	if one == nil || rest != "" {
-		return nil, fmt.Errorf("%w: there is none over %s", ErrOverlay, root)
+		return nil, fmt.Errorf("%w: there is no overlay over %s", ErrOverlay, root)
 	}
 	return duplicate(one.dir)
 }
@@ -435,7 +435,7 @@ func (s *Sandbox) TryOverlay(ctx context.Context, dir string) (err error) {
 		}
 	}
 	if err := unix.Setxattr(l.Upper, "user.overlay.toolquay", []byte("y"), 0); err != nil {
-		return fmt.Errorf("%w: the file system of %s keeps no extended attributes: %w", ErrOverlay, dir, err)
+		return fmt.Errorf("%w: the file system of %s does not store extended attributes: %w", ErrOverlay, dir, err)
 	}
 	o, err := s.mountOverlays(ctx, s.own.common, nil, []Layer{l})
 	return errors.Join(err, o.close())

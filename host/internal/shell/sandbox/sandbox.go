@@ -302,7 +302,7 @@ var (
 	// of its mounts.
 	ErrUnmade = errors.New("no sandbox was made")
 	// ErrOverlay is that no overlay can be mounted.
-	ErrOverlay = errors.New("this system mounts no overlay")
+	ErrOverlay = errors.New("this system cannot mount overlays")
 	// ErrSpec is a specification that cannot be carried out.
 	ErrSpec = errors.New("unusable sandbox")
 )

@@ -63,7 +63,7 @@ func (w *Watch) look(path string) (*os.File, error) {
 
 // late is told how many calls went on while the handler was busy with another one.
 func (w *Watch) late(n int) {
-	w.handler.Missed(fmt.Errorf("%d changes were not looked at: looking at one took more than %v", n, Patience))
+	w.handler.Missed(fmt.Errorf("%d changes were missed, because keeping one took more than %v", n, Patience))
 }
 
 // Close ends the telling, and waits for the handler, but not longer than a call does. What is left of the

@@ -60,7 +60,7 @@ func TestEscapesTried(t *testing.T) {
 				o := &onlooker{reply: reply}
 				o.look = func(a *host.Approval) {
 					reasons := strings.Join(a.Reasons, " ")
-					if !strings.Contains(reasons, "tried contained") {
+					if !strings.Contains(reasons, "tried in a throwaway sandbox") {
 						t.Errorf("it was not tried: %s", reasons)
 					}
 					t.Logf("%s\n%.3000s", reasons, a.Preview)
@@ -71,7 +71,7 @@ func TestEscapesTried(t *testing.T) {
 						t.Errorf("while the person is asked: %s", did)
 					}
 					// Whatever they say, the ordinary run is not what is tried here.
-					if strings.Contains(reasons, "tells nothing") {
+					if strings.Contains(reasons, "inconclusive") {
 						o.reply = host.AnswerDeny
 					}
 				}
