@@ -235,9 +235,9 @@ func lookAll(ctx context.Context, list []*touched, left *budget) []looked {
 func (t *touched) look(ctx context.Context, left *budget) looked {
 	s, err := spotOf(lookAt(t.path))
 	switch {
-	case err != nil:
+	case err != nil && !isLoop(err):
 		return looked{err: err}
-	case s.file == nil:
+	case s.file == nil: // also where a link took the place of a directory above
 		return looked{same: t.was == nil}
 	}
 	defer s.close()

@@ -127,6 +127,12 @@ func TestCommands(t *testing.T) {
 			c.check(os.Link(c.path("a"), c.path("l")))
 			c.write("l", "2")
 		},
+		"moved, with a link left": func(c *command) {
+			c.move("d", "z")
+			c.w.Touch(c.path("d"), true)
+			c.check(os.Symlink("z", c.path("d")))
+			c.write("z/b", "2")
+		},
 		"other kinds": func(c *command) {
 			c.remove("a")
 			c.mkdir("a")

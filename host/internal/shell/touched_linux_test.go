@@ -50,6 +50,7 @@ var changers = map[string]struct{ text, needs string }{
 	"mv of files":       {"mv a.txt aa.txt; mv b.txt c.txt; mv dir/f.txt f.txt", ""},
 	"mv of a directory": {"mv dir moved", ""},
 	"mv, then changes":  {"mv dir moved; echo x >> moved/f.txt; rm moved/g.txt; mkdir dir; echo new > dir/f.txt; mv moved/deep dir/; mv moved again", ""},
+	"mv, with a link":   {"mv dir moved; ln -s moved dir; echo x >> dir/f.txt; rm dir/g.txt", ""},
 	"rm -r":             {"rm -r dir run empty", ""},
 	"tar x":             {"tar xf archive.tar && tar xf archive.tar -C empty", "tar"},
 	"a rename dance":    {"mkdir .t && cp dir/f.txt .t/f.txt && echo x > .t/n && mv dir .old && mv .t dir && rm -rf .old", ""},
