@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
@@ -143,7 +144,7 @@ func (a *applying) announce(list []Entry) error {
 	return a.store.index.add(lines...)
 }
 
-// together is how many changes are prepared, and written out to the disk, at a time.
+// together is how many changes are prepared, and written out to the disk, at a time at most.
 const together = 256
 
 // all does the changes, in their order.
@@ -154,7 +155,7 @@ func (a *applying) all(ctx context.Context, w *walk) error {
 				return err
 			}
 		}
-		for some := range slices.Chunk(list, together) {
+		for some := range slices.Chunk(list, workspace.Together(together)) {
 			if err := a.some(ctx, some); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ package stage_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -58,10 +59,33 @@ func does(s *stage.Store, what, work string) (err error) {
 		_, err = s.Discard(context.Background(), stage.Selection{})
 	case "discard some":
 		_, err = s.Discard(context.Background(), stage.Selection{Paths: []string{filepath.Join(work, "a"), filepath.Join(work, "d")}})
+	case "apply with few descriptors":
+		err = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 1024, Max: 1024})
+		fallthrough
 	default:
-		_, err = s.Apply(context.Background(), stage.Selection{})
+		_, e := s.Apply(context.Background(), stage.Selection{})
+		err = errors.Join(err, e)
 	}
 	return err
+}
+
+// TestFewDescriptors applies more changes than a process may have files open.
+func TestFewDescriptors(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	for i := range 300 {
+		name := fmt.Sprintf("d%d/f", i)
+		r.put(name, "old")
+		r.stage(name, "new")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), victim+"="+r.dir+"\n"+filepath.Join(filepath.Dir(r.dir), "history")+"\n0\napply with few descriptors")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if got := strings.Count(tree(t, r.work), "new"); got != 300 {
+		t.Errorf("%d files are applied", got)
+	}
 }
 
 // dying is a stage whose process dies at a step of an applying, by its number.

@@ -18,6 +18,9 @@ func (s *staging) skip(n int64) error {
 
 func (s *staging) handle() uintptr { return s.file.Fd() }
 
+// Together is how many commits can be prepared at a time.
+func Together(most int) int { return most }
+
 // Sync has nothing to do.
 func (*Later) Sync() error { return nil }
 

@@ -13,6 +13,17 @@ type Later struct{ dirs map[inode]int }
 
 type inode struct{ device, number uint64 }
 
+// Together is how many commits can be prepared at a time, of so many: each holds descriptors until it is over, of
+// which a process may have few.
+func Together(most int) int {
+	const each = 16 // twice what one holds with what it replaces, so that others have some
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 1
+	}
+	return int(max(1, min(uint64(most), uint64(limit.Cur)/each))) //nolint:unconvert,gosec // its type differs by system
+}
+
 // note is calls.syncDir.
 func (l *Later) note(dir int) error {
 	var st unix.Stat_t
