@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -87,13 +88,23 @@ type source struct {
 	moved map[string][]string
 	// unread are what files were that are too large to be kept.
 	unread map[string]bool
+	// held are contents that commands keep which run still, by their hashes: compressed, or empty in files.
+	held map[string][]byte
 }
 
-// Content is [Store.Content], also of what still lies somewhere.
+// Content is [Store.Content], also of what a command keeps that runs still, and of what still lies somewhere.
 func (s *source) Content(ctx context.Context, want *Content) (io.ReadCloser, error) {
 	r, err := s.store.Content(want)
 	if !errors.Is(err, ErrNotKept) {
 		return r, err
+	}
+	switch inline, ok := s.held[want.Hash]; {
+	case len(inline) > 0:
+		return unpack(io.NopCloser(bytes.NewReader(inline)), want), nil
+	case ok:
+		if r, err := s.store.contents.open(want, place{}); err == nil {
+			return r, nil
+		}
 	}
 	for _, path := range s.moved[want.Hash] {
 		if r, err := fromDisk(ctx, path, want); err == nil {
@@ -106,12 +117,12 @@ func (s *source) Content(ctx context.Context, want *Content) (io.ReadCloser, err
 // chains reads the history of the files that a selection is about, those written
 // last first.
 func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
-	records, err := s.all(ctx)
+	contents := &source{store: s, moved: make(map[string][]string), unread: make(map[string]bool), held: make(map[string][]byte)}
+	records, err := s.all(ctx, contents.held)
 	if err != nil {
 		return nil, err
 	}
 	byPath := make(map[string]*chain)
-	contents := &source{store: s, moved: make(map[string][]string), unread: make(map[string]bool)}
 	for i := range records {
 		r := &records[i]
 		if r.After.Is(changes.File) {
@@ -145,14 +156,20 @@ func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
 	return list, nil
 }
 
-// all are the records, with those of commands that run still, which have no ids, at the end.
-func (s *Store) all(ctx context.Context) ([]Record, error) {
+// all are the records, with those of commands that run still, which have no ids, at the end. What those keep is put
+// into held.
+func (s *Store) all(ctx context.Context, held map[string][]byte) ([]Record, error) {
 	running, fault := s.catchUp(ctx)
 	records, _, err := s.Records()
 	if err != nil {
 		return nil, errors.Join(err, fault)
 	}
 	for _, w := range running {
+		for _, t := range w.touched {
+			if t.was.Is(changes.File) && t.was.Hash != "" {
+				held[t.was.Hash] = t.inline
+			}
+		}
 		records = append(records, w.sofar(ctx)...)
 	}
 	return records, nil

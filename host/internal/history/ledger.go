@@ -141,17 +141,11 @@ func escaped(path string) string {
 }
 
 // catchUp makes records of what commands changed whose host was killed, and returns the watches of those
-// that run still, as they are now.
+// that run still, as they are now. Those of this process have no records before they end, either: what a program
+// has open it may go on to write, and nobody would hear of it any more.
 func (s *Store) catchUp(ctx context.Context) (running []*Watch, err error) {
-	s.watches.Range(func(w, _ any) bool {
-		w.(*Watch).settleNow(ctx) //nolint:errcheck,forcetypeassert // it holds nothing else
-		return true
-	})
 	ids, err := ledgers(s.dir.path)
 	for _, id := range ids {
-		if s.owns(id) {
-			continue // it was touched since
-		}
 		w, live, fault := s.reopen(id)
 		switch {
 		case errors.Is(fault, os.ErrNotExist):
@@ -167,19 +161,12 @@ func (s *Store) catchUp(ctx context.Context) (running []*Watch, err error) {
 	return running, err
 }
 
-// owns reports whether a ledger is of a command of this process.
-func (s *Store) owns(id string) (own bool) {
+// settleRunning makes records of what commands of this process have changed so far.
+func (s *Store) settleRunning(ctx context.Context) {
 	s.watches.Range(func(w, _ any) bool {
-		own = w.(*Watch).has(id) //nolint:errcheck,forcetypeassert // it holds nothing else
-		return !own
+		w.(*Watch).settleNow(ctx) //nolint:errcheck,forcetypeassert // it holds nothing else
+		return true
 	})
-	return own
-}
-
-func (w *Watch) has(ledger string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.ledger.id == ledger
 }
 
 func (w *Watch) settleNow(ctx context.Context) {
@@ -194,7 +181,11 @@ func (s *Store) reopen(id string) (w *Watch, live bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	s.moment("ledger")
 	live = filelock.Try(f) != nil
+	if _, err := os.Lstat(ledgerPath(s.dir.path, id)); err != nil { // it has ended just now, and the log has all of it
+		return nil, false, errors.Join(err, f.Close())
+	}
 	w = newWatch(s)
 	w.ledger, w.replayed = ledger{id: id, file: f}, true
 	err = w.replay(f)

@@ -62,6 +62,7 @@ var ErrNothing = errors.New("the history holds no such write")
 // command made and in which something else lies. A file that holds what it held is left as it is, its
 // permission bits too, unless a command changed it: they were changed by no write.
 func (s *Store) Restore(ctx context.Context, sel Selection, o RestoreOptions) ([]Restored, error) {
+	s.settleRunning(ctx)
 	chains, err := s.chains(ctx, sel)
 	if err != nil {
 		return nil, err

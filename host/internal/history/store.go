@@ -68,7 +68,7 @@ type Store struct {
 	contents contents
 	// watches are the commands that run, by their *Watch.
 	watches sync.Map
-	// moment is told of the steps of a restoring. Tests end the process there.
+	// moment is told of the steps of a restoring, and that a ledger is to be read. Tests do something there.
 	moment func(name string)
 }
 

@@ -299,7 +299,7 @@ func TestCommandLacks(t *testing.T) {
 	}
 }
 
-// What runs is recorded when somebody asks, in this process, and shown in others.
+// What runs is shown while it runs, and recorded when it ends or something of it is restored by its own host.
 func TestCommandThatRuns(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, history.Options{})
@@ -307,21 +307,49 @@ func TestCommandThatRuns(t *testing.T) {
 	c := r.command("c1")
 	c.write("a", "2")
 	other := r.open(history.Options{})
-	changes, err := other.List(t.Context(), all)
-	if err != nil || len(changes) != 1 || changes[0].State != history.StateRunning || changes[0].Call != "c1" {
-		t.Fatalf("another process sees %+v, %v", changes, err)
+	for _, s := range []*history.Store{other, r.Store} {
+		changes, err := s.List(t.Context(), all)
+		if err != nil || len(changes) != 1 || changes[0].State != history.StateRunning || changes[0].Call != "c1" || !changes[0].Kept {
+			t.Fatalf("it sees %+v, %v", changes, err)
+		}
+		var patch strings.Builder
+		if left, err := s.Patch(t.Context(), &patch, all, history.PatchOptions{Dir: r.dir}); err != nil || len(left) > 0 || !strings.Contains(patch.String(), "-1") {
+			t.Errorf("the patch is %s, without %v, %v", &patch, left, err)
+		}
 	}
 	if _, err := other.Restore(t.Context(), all, history.RestoreOptions{}); err == nil || !strings.Contains(err.Error(), "still runs") {
 		t.Errorf("restoring while it runs: %v", err)
 	}
-	changes, err = r.List(t.Context(), all)
-	if err != nil || len(changes) != 1 || changes[0].State != history.StateDone || changes[0].ID != "h1" {
-		t.Fatalf("this process sees %+v, %v", changes, err)
+	if got := r.undone(all); got != "a=1" {
+		t.Errorf("its own host restores %s", got)
 	}
 	c.write("a", "3")
 	c.write("b", "4")
 	c.end()
-	if got := r.undone(history.Selection{Call: "c1"}); got != "a=1" {
+	if got := r.undone(all); got != "a=1" {
+		t.Error(got)
+	}
+}
+
+// Somebody asks while a command has a file open, to which it goes on to write.
+func TestOpenWhileListed(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, history.Options{})
+	r.put("log", "0")
+	c := r.command("c1")
+	c.w.Touch(c.path("log"), false)
+	f, err := os.OpenFile(c.path("log"), os.O_WRONLY|os.O_APPEND, 0)
+	c.check(err)
+	defer f.Close()
+	for range 2 {
+		if _, err := r.List(t.Context(), all); err != nil {
+			t.Error(err)
+		}
+		_, err = f.WriteString("more")
+		c.check(err)
+	}
+	c.end()
+	if got := r.undone(history.Selection{Call: "c1"}); got != "log=0" {
 		t.Error(got)
 	}
 }
@@ -352,5 +380,24 @@ func TestHostKilledWhileACommandRuns(t *testing.T) {
 				t.Errorf("it left %v", entries)
 			}
 		})
+	}
+}
+
+// A command that ends while its ledger is looked at is not taken for one whose host was killed.
+func TestListedAtItsEnd(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, history.Options{})
+	r.put("a", "1")
+	c := r.command("c1")
+	c.write("a", "2")
+	other := r.open(history.Options{})
+	history.AtMoment(other, func(moment string) {
+		if moment == "ledger" {
+			c.end()
+		}
+	})
+	changes, err := other.List(t.Context(), all)
+	if err != nil || len(changes) != 1 || changes[0].Lacks != "" || changes[0].State != history.StateDone {
+		t.Errorf("it sees %+v, %v", changes, err)
 	}
 }
