@@ -46,12 +46,12 @@ func (s *Staging) Begin(roots []string) (_ []Layer, end func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	generation, err := s.stage.Generation()
+	all, err := s.stage.Layers(roots)
 	if err != nil {
 		end()
 		return nil, nil, err
 	}
-	all, err := s.stage.Layers(roots)
+	generation, err := s.stage.Generation() // once a discard that was killed is completed
 	if err != nil {
 		end()
 		return nil, nil, err

@@ -167,6 +167,36 @@ func TestStage(t *testing.T) {
 	closed(t, open(t, o)) // what failed to open has released the directory
 }
 
+// TestStagingAfterKill has a command begin after a process was killed that discarded: all commands from
+// then on find the same mounts.
+func TestStagingAfterKill(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	o.Stage = true
+	s := open(t, o)
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func() storage.Layer {
+		t.Helper()
+		layers, end, err := s.Staging().Begin([]string{root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end()
+		return layers[0]
+	}
+	upper := filepath.Join(s.Dir(), "stage", "upper")
+	begin()
+	if err := os.Rename(upper, filepath.Join(filepath.Dir(upper), "gone")); err != nil { // as discarding begins
+		t.Fatal(err)
+	}
+	if first, second := begin(), begin(); first != second {
+		t.Errorf("the first command finds %+v, and the next %+v", first, second)
+	}
+}
+
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	o := options(t)
