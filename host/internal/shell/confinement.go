@@ -93,6 +93,7 @@ func (h *confinement) spec(cwd string, limits process.Limits) sandbox.Spec {
 	missing := func(dir string) bool { return !isDir(h.at(dir)) }
 	spec := sandbox.Spec{
 		Writable: slices.DeleteFunc(slices.Concat(h.Working, h.Repositories), missing), Visible: h.seen, Hidden: h.Hidden, Temp: h.Temp, Cwd: cwd, UnixSockets: h.unixSockets, Limits: limits,
+		Staged: h.Staged != nil,
 	}
 	for _, path := range h.Shown {
 		if slices.Contains(h.Working, path) {

@@ -50,7 +50,10 @@ func newLayout(o Options, spec Spec, over *overlays) (*layout, error) {
 
 // stagedOnly fails where a command that is staged could change something for real.
 func (l *layout) stagedOnly(spec Spec) error {
-	if l.seen.over == nil {
+	switch {
+	case l.seen.over == nil && spec.Staged:
+		return fmt.Errorf("%w: there are no overlays any more", ErrOverlay)
+	case l.seen.over == nil:
 		return nil
 	}
 	unstaged := slices.Clone(spec.Unstaged)

@@ -413,7 +413,7 @@ func TestLeftoversOfOverlays(t *testing.T) {
 // Where no overlay can be mounted, it is said why.
 func TestNoOverlay(t *testing.T) {
 	t.Parallel()
-	root := tree(t, "w/f", "stage/")
+	root := tree(t, "w/f", "stage/", "t/f")
 	s := find(t, sandbox.Options{State: root + "/state"})
 	if err := s.TryOverlay(t.Context(), root+"/stage"); err != nil {
 		t.Error(err)
@@ -435,6 +435,13 @@ func TestNoOverlay(t *testing.T) {
 	}
 	if got := n.At(root + "/w/f"); got != root+"/w/f" {
 		t.Errorf("it is found at %s", got)
+	}
+	w, err := s.Wrap(t.Context(), sandbox.Spec{Namespace: n, Staged: true, Writable: []string{root + "/w"}, Temp: root + "/t", Cwd: root + "/w"}, []string{"true"})
+	if err == nil {
+		must(t, w.Close())
+	}
+	if !errors.Is(err, sandbox.ErrOverlay) {
+		t.Errorf("a command that is to be staged: %v", err)
 	}
 	b := findBubblewrap(t, sandbox.Options{State: root + "/state"})
 	if err := b.TryOverlay(t.Context(), root+"/stage"); !errors.Is(err, sandbox.ErrOverlay) {

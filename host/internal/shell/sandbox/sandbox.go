@@ -80,6 +80,8 @@ type Spec struct {
 	UnixSockets bool
 	// Bind puts further files and folders in sight.
 	Bind []Bind
+	// Staged says that Namespace must have overlays: without them no sandbox is made.
+	Staged bool
 	// Unstaged are directories in Writable with what a command of a namespace with overlays may
 	// change for real, besides Temp; see [Sandbox.Stage].
 	Unstaged []string
