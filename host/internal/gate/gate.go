@@ -43,7 +43,7 @@ func (g *Gate) Permit(ctx context.Context, s *Subject) error {
 func (g *Gate) Stands(s *Subject) error {
 	s.Recheck()
 	d := g.Decide(s)
-	if d.Verdict == permissions.Allow || s.stood && (d.Verdict == permissions.Ask || d.Headless) && g.Tries(s) {
+	if d.Verdict == permissions.Allow || s.stood && (d.Verdict == permissions.Ask || d.Headless) && g.letsStand(s) {
 		return nil
 	}
 	if err := g.record(s, &d, ""); err != nil {

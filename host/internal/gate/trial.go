@@ -23,7 +23,7 @@ func (g *Gate) Tries(s *Subject) bool {
 // alone tries a subject of which nobody can be asked, and has the trial decide where it does. Else the
 // subject is denied, as it would be without.
 func (g asking) alone(ctx context.Context) (settled bool, err error) {
-	if g.s.Rehearse == nil || !g.Policies.Now().Policy.TrialStands() || !g.Tries(g.s) {
+	if g.s.Rehearse == nil || !g.letsStand(g.s) {
 		return false, nil
 	}
 	done, err := g.s.Rehearse(ctx, g.s)
@@ -41,7 +41,7 @@ func (g asking) alone(ctx context.Context) (settled bool, err error) {
 func (g asking) stood(t *Stood) (settled bool, err error) {
 	d, _ := g.again()
 	if d.Verdict == permissions.Ask || d.Headless {
-		if !g.Tries(g.s) || !g.Policies.Now().Policy.TrialStands() {
+		if !g.letsStand(g.s) {
 			return false, nil
 		}
 		d.Verdict, d.Headless = permissions.Allow, false
@@ -49,4 +49,9 @@ func (g asking) stood(t *Stood) (settled bool, err error) {
 		g.s.stood = true
 	}
 	return true, g.settled(d)
+}
+
+// letsStand reports whether, by the rules as they are now, a trial of a subject decides that changed nothing.
+func (g *Gate) letsStand(s *Subject) bool {
+	return g.Policies.Now().Policy.TrialStands() && g.Tries(s)
 }

@@ -90,20 +90,26 @@ func TestStood(t *testing.T) {
 			t.Errorf("%s: later, %v", name, err)
 		}
 	}
-	// What stood does not stand any more once the rules would have asked for more than the mode.
-	d := newDesk(t, setup("run", ""))
-	g := d.gate(true)
-	g.Files = confining{d}
-	s := making()
-	s.Rehearse = func(context.Context, *gate.Subject) (func(), error) {
-		return nil, &gate.Stood{Why: "it changed nothing"}
-	}
-	if err := g.Permit(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	d.set(compile(t, permissions.Setup{Contained: "run", Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Ask: permissions.RuleTexts("Bash(make)")}}}))
-	d.Renew()
-	if err := g.Stands(s); code(err) != abi.CodeNeedsApproval {
-		t.Errorf("after an ask rule: %v", err)
+	// What stood does not stand any more once the rules would have asked for more than the mode, or in any case.
+	for name, later := range map[string]permissions.Setup{
+		"an ask rule": {Contained: "run", Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Ask: permissions.RuleTexts("Bash(make)")}}},
+		"a setting":   {Contained: "ask"},
+		"another one": {Contained: "off"},
+	} {
+		d := newDesk(t, setup("run", ""))
+		g := d.gate(true)
+		g.Files = confining{d}
+		s := making()
+		s.Rehearse = func(context.Context, *gate.Subject) (func(), error) {
+			return nil, &gate.Stood{Why: "it changed nothing"}
+		}
+		if err := g.Permit(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		d.set(compile(t, later))
+		d.Renew()
+		if err := g.Stands(s); code(err) != abi.CodeNeedsApproval {
+			t.Errorf("after %s: %v", name, err)
+		}
 	}
 }
