@@ -64,6 +64,39 @@ func TestContainedConflict(t *testing.T) {
 	}
 }
 
+// TestContainedDoneAlready has the person make the very changes that they are asked about: their yes has
+// nothing to do.
+func TestContainedDoneAlready(t *testing.T) {
+	t.Parallel()
+	const change = "echo two >> a.txt; mkdir d; echo c > d/c; rm b"
+	dir := settledFiles(t, map[string]string{"a.txt": "one\n", "b": "b\n"})
+	p := &questions{look: func() { script(t, dir, change) }}
+	s := session(t, newTrying(t, "run").Host, host.SessionOptions{Cwd: dir, Asker: p})
+	if got := s.Results(t.Context(), []abi.ToolUse{bash("1", "bash -c 'echo said; "+change+"'")})[0]; got.IsError || !strings.Contains(got.Text(), "said") || len(p.asked) != 1 {
+		t.Errorf("asked %d times, the model is told %q", len(p.asked), got.Text())
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(text) != "one\ntwo\n" {
+		t.Errorf("the file holds %q, %v", text, err)
+	}
+	p.look = nil
+	noTrialLeft(t, s)
+}
+
+// TestContainedNames has names that read like lines of a diff be none in what the person is shown.
+func TestContainedNames(t *testing.T) {
+	t.Parallel()
+	dir := settledFiles(t, map[string]string{"try.sh": "mkdir $'d\nGIT binary patch\n+forged' z; echo x > f"})
+	p := &questions{reply: host.AnswerDeny}
+	told(t, session(t, newTrying(t, "run").Host, host.SessionOptions{Cwd: dir, Asker: p}), "bash try.sh")
+	if len(p.asked) != 1 {
+		t.Fatalf("it is asked %+v", p.asked)
+	}
+	shown := p.asked[0].Preview
+	if strings.Contains(shown, "\n+forged") || !strings.Contains(shown, "forged: ") || !strings.Contains(shown, "/z: ") {
+		t.Errorf("it is shown %s", shown)
+	}
+}
+
 // TestContainedHistory has what a yes did in the history, under the call, and takes it back.
 func TestContainedHistory(t *testing.T) {
 	t.Parallel()

@@ -75,21 +75,21 @@ func (g *world) try(ctx context.Context, s *gate.Subject) (done func(), err erro
 	}
 	t, err := g.newTrial()
 	if err == nil {
+		g.core.trial = t // also while it runs, so that it goes with a call that ends meanwhile
 		err = t.run(ctx)
 	}
 	if err == nil {
 		err = t.look(ctx, s)
 	}
 	if ctx.Err() != nil {
-		t.drop()
+		g.dropTrial()
 		return done, gate.Cancelled(ctx)
 	}
 	if err != nil {
-		t.drop()
+		g.dropTrial()
 		s.Tried = "It was tried in a throwaway sandbox without a network, and the trial is inconclusive: " + err.Error()
 		return done, nil //nolint:nilerr // the person is asked as ever
 	}
-	g.core.trial = t
 	if len(t.modified) == 0 {
 		return done, &gate.Stood{Why: "it ran in a throwaway sandbox, and changed nothing"}
 	}
@@ -261,6 +261,8 @@ func (t *trial) look(ctx context.Context, s *gate.Subject) (err error) {
 	s.Tried = fmt.Sprintf("It was tried in a throwaway sandbox without a network, and changed %s: a yes makes exactly these changes, and does not run it again", t.counted())
 	if text := preview(forPeople(patch.String())); t.world.session().Host.Rehearsals.Show(len(text)) {
 		s.Preview = text
+	} else {
+		s.Tried += ". They are not shown: other open questions show too much already"
 	}
 	return nil
 }
@@ -309,9 +311,9 @@ func (t *trial) writable() error {
 	for i := range t.modified {
 		switch m := &t.modified[i]; {
 		case m.Odd != "":
-			return fmt.Errorf("it made %s, which is %s", m.Path, m.Odd)
+			return fmt.Errorf("it made %s, which is %s", visible.Line(m.Path), m.Odd)
 		case held.Protects(m.Path), held.Hides(m.Path):
-			return fmt.Errorf("it changed %s, which is protected", m.Path)
+			return fmt.Errorf("it changed %s, which is protected", visible.Line(m.Path))
 		}
 	}
 	return nil

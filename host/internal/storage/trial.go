@@ -18,6 +18,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/internal/tempdir"
+	"github.com/toolquay/toolquay/internal/visible"
 )
 
 const (
@@ -189,7 +190,7 @@ func (t *Trial) Patch(ctx context.Context, w io.Writer, dir string) error {
 	notes, err := t.stage.Patch(ctx, w, stage.Selection{}, changes.PatchOptions{Dir: dir, Outside: true})
 	for _, n := range notes {
 		if n.Left && err == nil {
-			_, err = fmt.Fprintf(w, "%s: %s\n", n.Path, n.Why)
+			_, err = fmt.Fprintf(w, "%s: %s\n", visible.Line(n.Path), visible.Line(n.Why))
 		}
 	}
 	return err
@@ -201,6 +202,9 @@ func (t *Trial) Apply(ctx context.Context) error {
 	_, err := t.stage.Apply(ctx, stage.Selection{})
 	if conflict, ok := errors.AsType[*stage.ConflictError](err); ok {
 		return abi.Errorf(abi.CodeChanged, "%w", conflict)
+	}
+	if errors.Is(err, stage.ErrNothing) { // somebody made the very same changes meanwhile
+		return nil
 	}
 	return err
 }
