@@ -48,9 +48,9 @@ type Approval struct {
 	// Preview is what the call would change, as a unified diff, or in words where it changes
 	// no files; empty where nobody can tell.
 	Preview string `json:"preview,omitempty"`
-	// Tried says that the command was tried, of which the first of Reasons tells: a yes makes what
-	// Preview shows, and the command is not run again. Nothing of that is left once the question
-	// is left for later.
+	// Tried says that the command was tried, and the first of Reasons says with what outcome: a
+	// yes makes the changes of Preview, and the command is not run again. A question that is kept
+	// for later has no trial any more.
 	Tried bool `json:"tried,omitempty"`
 	// Remember are the ways to allow it for longer than this once, the narrowest
 	// first, and [TargetEdits] last. There are none where a rule could not do that.

@@ -15,7 +15,7 @@ type (
 	HistorySelection = history.Selection
 	// HistoryChange is one write of one file, and what became of it.
 	HistoryChange = history.Change
-	// HistoryContent describes what lay at a path: the size, hash and mode of a file, or a
+	// HistoryContent describes what is at a path: the size, hash and mode of a file, or a
 	// directory or link.
 	HistoryContent = history.Content
 	// PatchOptions say how a patch names files.

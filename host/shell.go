@@ -76,8 +76,8 @@ type SandboxOptions struct {
 	// Linux, with Network not [NetworkAll] and without UnixSockets. Empty is
 	// [permissions.UnaskedEdits].
 	Unasked permissions.Unasked
-	// Contained says whether commands that the mode asks about are tried first, where nothing that
-	// they change lasts: on Linux, as Unasked, and where overlays can be mounted. Empty is
+	// Contained says whether commands that the mode asks about are tried first, over throwaway
+	// overlays. It has the conditions of Unasked, and overlays must be mountable. Empty is
 	// [permissions.ContainedOff].
 	Contained permissions.Contained
 	// UnixSockets lets confined commands make Unix sockets.

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Contained says whether a command that needs a person's yes only because of the mode is tried
-// first: where nothing that it changes lasts, and where it reaches nobody.
+// Contained says whether a command that only the mode asks about is tried first: over overlays that
+// are thrown away, and without a network.
 type Contained string
 
 // The values of Contained. The empty one means ContainedOff.
 const (
 	// ContainedOff tries no command.
 	ContainedOff Contained = "off"
-	// ContainedAsk tries it, and then asks: the question shows what it would change.
+	// ContainedAsk tries a command, and then asks. The question shows its changes.
 	ContainedAsk Contained = "ask"
-	// ContainedRun asks only where it would change something, or where nothing is known by the trial.
+	// ContainedRun tries a command, and asks only if it changed something or the trial is inconclusive.
 	ContainedRun Contained = "run"
 )
 
 var containedValues = []Contained{ContainedOff, ContainedAsk, ContainedRun}
 
-// ContainedValues are the values that a setting may have, the strictest first.
+// ContainedValues are the values of the setting, the strictest first.
 func ContainedValues() []string {
 	values := make([]string, len(containedValues))
 	for i, v := range containedValues {
@@ -38,9 +38,9 @@ func (p *modes) checkContained() error {
 	return nil
 }
 
-// Tries reports whether a request is to be tried before a person is asked: one for commands that run
-// wholly confined, in the default or plan mode, that would be allowed in acceptEdits. So no rule,
-// hook or tool asks about it, and no path or host. Nothing is tried with [UnaskedNever].
+// Tries reports whether a request is tried before a person is asked: its commands run wholly
+// confined, the default or plan mode asks about it, and acceptEdits would allow it. So no rule, hook,
+// tool, path or host is a reason to ask. Nothing is tried with [UnaskedNever].
 func (p *Policy) Tries(r Request, e Evidence) bool {
 	switch {
 	case p.contained == "" || p.contained == ContainedOff, p.unasked == UnaskedNever, !r.Confined,
@@ -49,7 +49,7 @@ func (p *Policy) Tries(r Request, e Evidence) bool {
 	case p.silent:
 		return false // nobody would be asked
 	case slices.ContainsFunc(r.Accesses, func(a Access) bool { return a.Kind == AccessNet }):
-		return false // it would reach nobody
+		return false // a trial has no network
 	}
 	r.Headless = false
 	if d := Decide(p, r, e); d.Verdict != Ask || d.held {
@@ -61,7 +61,7 @@ func (p *Policy) Tries(r Request, e Evidence) bool {
 	return d.Verdict == Allow
 }
 
-// TrialStands reports whether what a trial found stands without a question, if nothing changed.
+// TrialStands reports whether the result of a trial that changed nothing stands without a question.
 func (p *Policy) TrialStands() bool { return p.contained == ContainedRun }
 
 // WithholdsReads reports whether a deny or ask rule is about reading files.

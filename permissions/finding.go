@@ -28,7 +28,7 @@ const (
 	LayerCritical Layer = "critical"
 	// LayerJudge is a judge's answer.
 	LayerJudge Layer = "judge"
-	// LayerContained is a trial that changed nothing: see [Policy.Tries].
+	// LayerContained is the result of a trial that changed nothing: see [Policy.Tries].
 	LayerContained Layer = "contained"
 	// LayerApproval is a person's yes.
 	LayerApproval Layer = "approval"

@@ -22,8 +22,7 @@ type Setup struct {
 	// Unasked says in which modes commands that run wholly confined need no permission;
 	// empty is UnaskedEdits.
 	Unasked Unasked
-	// Contained says whether commands are tried before a person is asked about them; empty is
-	// ContainedOff.
+	// Contained says whether commands are tried before a person is asked; empty is ContainedOff.
 	Contained Contained
 	// OnlyPolicyRules makes allow rules of other sources than policy grant
 	// nothing. Their deny and ask rules stand.

@@ -95,29 +95,31 @@ type History interface {
 	Keep(ctx context.Context, w Write) (id string, err error)
 	// Void takes back the record of a write that was not done.
 	Void(id string) error
-	// Watch begins to keep what files below some directories are before a command changes them.
+	// Watch begins to keep the former content of files below some directories, which a command is
+	// about to change.
 	Watch(call Call, dirs []string) CommandWatch
-	// Unknown records that it is not known what a command changed, and why.
+	// Unknown records that the changes of a command are not known, and why.
 	Unknown(ctx context.Context, call Call, why string) error
 }
 
-// CommandWatch is told what a command is about to change, and keeps that. It is safe for concurrent use.
+// CommandWatch keeps the former content of what a command changes. Its methods are called before
+// each change, while the command waits. It is safe for concurrent use.
 type CommandWatch interface {
-	// Begin is called before anything else where the command tells itself what it changes. Look opens what lies
-	// at a path, as the command finds it, to be looked at and not to be read, while the command waits.
+	// Begin is called first. Look opens what lies at a path as the command sees it. The file is for
+	// its metadata and not for reading, and look works only during a call of Touch, Rename or Link.
 	Begin(look func(path string) (*os.File, error))
-	// Touch is told that something may be made, changed or removed at a path; fresh that it is made only
-	// where nothing lies.
+	// Touch says that the command may create, change or remove something at a path. Fresh says that
+	// it only creates something, and only if the path is free.
 	Touch(path string, fresh bool)
-	// Rename is told that what lies at one path may get another, where it would replace what lies there;
-	// exchange that the two may trade places.
+	// Rename says that the command may rename from to to, replacing what lies there. Exchange says
+	// that the two trade places.
 	Rename(from, to string, exchange bool)
-	// Link is told that what lies at one path may get another name too, if nothing lies there.
+	// Link says that the command may make a hard link to from at to, if that path is free.
 	Link(from, to string)
-	// Missed is told that something may have been changed, and nobody knows what.
+	// Missed says that the command may have changed something, and that it is not known what.
 	Missed(err error)
-	// End records what the command changed, which has ended. The sentence says what is not kept of that;
-	// it is empty where all is.
+	// End records what the command changed, once it has ended. It returns a sentence on what is not
+	// kept; empty if everything is.
 	End(ctx context.Context) (lacks string)
 }
 

@@ -61,11 +61,11 @@ type SandboxPolicy struct {
 	// for temporary files.
 	Working []string
 	Temp    string
-	// Staged is where the changes of the command are found, all but those in Temp and Layer, if they
-	// are staged; nil has it change the files themselves.
+	// Staged is the tree that the command sees, if its changes are staged: all but those in Temp and
+	// Layer. Nil lets the command change the files themselves.
 	Staged StagedTree
-	// Tried says that the command is tried before a person is asked about it: nothing of it lasts
-	// beyond Staged, and it reaches no host.
+	// Tried says that this is a trial, before a person is asked: only what is in Staged lasts, and
+	// the command reaches no host.
 	Tried bool
 	// Ended is closed when the session ends. What its commands share goes by it: the same
 	// channel is the same session. Nil is a session that has only this command.
@@ -115,10 +115,10 @@ type SandboxPolicy struct {
 	Local func(host string) bool
 }
 
-// StagedTree is what commands find whose changes are staged.
+// StagedTree is the file tree that commands see whose changes are staged.
 type StagedTree interface {
-	// At is a path by which this process finds what commands find at a clean, absolute one, whose
-	// links are resolved but for the last name.
+	// At returns the path under which this process finds what commands find at path. The path is
+	// absolute and clean, and all its links but the last name are resolved.
 	At(path string) string
 	// Resolve follows the links of an absolute path as commands do.
 	Resolve(path string) (string, error)

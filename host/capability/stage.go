@@ -6,19 +6,18 @@ import (
 )
 
 // Stage holds what a session writes until a person applies it: reads see what is
-// staged, and what lies on the disk stays as it is. What is staged is named by its real
-// path. It is safe for concurrent use. Errors are of a stage that cannot be read;
-// then nothing may be read past it.
+// staged, and the disk stays as it is. Changes are named by their real paths. It is safe
+// for concurrent use. An error means that the stage cannot be read: then the disk must not
+// be read in its place.
 type Stage interface {
-	// Lookup returns what is staged for a path; false is nothing, so that what lies on the
-	// disk counts.
+	// Lookup returns what is staged for a path. False means nothing: the disk counts.
 	Lookup(path string) (Staged, bool, error)
 	// Children returns what is staged directly in a directory, by name, and Below all that
 	// is staged below it, a directory before what is in it.
 	Children(dir string) ([]Staged, error)
 	Below(dir string) ([]Staged, error)
-	// Shaped reports whether more than files may be staged: links, and what is removed or
-	// replaced. Then a path must be walked to see where it leads.
+	// Shaped reports whether more than new content may be staged: links, or something removed
+	// or replaced. Then a path must be resolved name by name.
 	Shaped() (bool, error)
 	// Place names a file, that nothing has yet, to write new content to.
 	Place() (string, error)
@@ -29,23 +28,23 @@ type Stage interface {
 
 // Staged is what is staged for one path.
 type Staged struct {
-	// Path is the real one, and Place is where what is staged lies: a file's content, a
-	// directory or link. It is empty for what is removed.
+	// Path is the real path, and Place is where the staged file, directory or link is stored.
+	// Place is empty for what is removed.
 	Path, Place string
-	// Kind is one of the kinds of package abi, such as [abi.KindFile]; empty is that
-	// nothing lies there any more.
+	// Kind is one of the kinds of package abi, such as [abi.KindFile]; empty for what is
+	// removed.
 	Kind string
 	// Target is where a link leads.
 	Target string
-	// Opaque says of a directory that nothing is seen in it of what the disk has there.
+	// Opaque says that a directory hides what the disk has in it.
 	Opaque bool
-	// Version tells this content of a file from others.
+	// Version identifies this content of a file.
 	Version string
 	// Time is when it was staged last.
 	Time time.Time
 }
 
-// Removed reports whether nothing lies there any more.
+// Removed reports whether the path is removed.
 func (s *Staged) Removed() bool { return s.Kind == "" }
 
 // StagedWrite is content that is to be staged.

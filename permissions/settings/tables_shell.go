@@ -101,7 +101,7 @@ type Sandbox struct {
 	// Unasked says in which modes commands that are wholly confined need no permission: one
 	// of the values of [permissions.Unasked].
 	Unasked Key[string]
-	// Contained says what becomes of commands that the mode asks about, before a person is
+	// Contained says whether commands that the mode asks about are tried before a person is
 	// asked: one of the values of [permissions.Contained].
 	Contained Key[string]
 	// These bound a command with all that it starts; MaxOpenFiles each process.

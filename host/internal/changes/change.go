@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Change is what becomes of a path.
+// Change is the change of one path.
 type Change struct {
 	Path string
-	// Before and After are what lies there; nil is nothing.
+	// Before and After are what is there; nil is nothing.
 	Before, After *Node
 	// From is where the file was before, if it was renamed; see [Renames].
 	From string
@@ -23,9 +23,9 @@ func Below(path, dir string) bool {
 	return ok && rest != "" && (strings.HasSuffix(dir, string(filepath.Separator)) || rest[0] == filepath.Separator)
 }
 
-// Renames joins files that are gone with new ones that hold the same: the new one is from
-// the former, whose own change is left out. Empty files are too much alike. Among several
-// that hold the same, those of one name belong together first.
+// Renames joins each removed file with a new one of the same content: the new one gets its
+// From, and the removal is left out. Empty files are not joined. If several files have the
+// same content, those with the same name are joined first.
 func Renames(list []Change) []Change {
 	named := func(hash, path string) string { return hash + "/" + filepath.Base(path) }
 	gone := make(map[string][]int) // by content, and by content and name
@@ -70,9 +70,9 @@ func Renames(list []Change) []Change {
 	return out
 }
 
-// Ordered returns changes in the order to do them in: directories before what lies in
-// them, and what is removed last, from below; but what lies in a directory that becomes
-// something else is removed first.
+// Ordered returns changes in the order in which to make them: directories before what is in
+// them, and removals last, innermost first. What is in a directory that becomes something
+// else is removed first of all.
 func Ordered(list []Change) []Change {
 	turned := make(map[string]bool) // directories that become something else
 	for i := range list {
@@ -109,7 +109,7 @@ func rank(gone, first bool) int {
 	return 1
 }
 
-// ComparePaths orders paths such that what lies in a directory follows it at once.
+// ComparePaths orders paths so that a directory is followed directly by what is in it.
 func ComparePaths(a, b string) int {
 	const separator = filepath.Separator
 	for i := 0; i < len(a) && i < len(b); i++ {
@@ -127,22 +127,22 @@ func ComparePaths(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// Conflict is why a change cannot be done.
+// Conflict says why a change cannot be made.
 type Conflict struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
-	// Forceable says that it would be done all the same where that is asked for.
+	// Forceable says that a caller who forces it gets it made even so.
 	Forceable bool `json:"forceable,omitempty"`
 }
 
-// ConflictError is that changes cannot be done. None was.
+// ConflictError says that changes cannot be made. None was made.
 type ConflictError struct {
-	// Undone says what was not done: "applied".
+	// Undone is what was not done with them, such as "applied".
 	Undone    string
 	Conflicts []Conflict
 }
 
-// Error names the first; the others are for who asks.
+// Error names the first conflict and counts the others.
 func (e *ConflictError) Error() string {
 	first := e.Conflicts[0]
 	if n := len(e.Conflicts) - 1; n > 0 {

@@ -1,26 +1,26 @@
-// Package changes has one word for what lies at a path, a [Node], and for what becomes of
-// it, a [Change]. What a session staged and what its history keeps are such changes, and
-// are done, undone and shown by the same code.
+// Package changes describes what is at a path, a [Node], and how that changes, a [Change].
+// What a session staged and what its history keeps are such changes: the same code makes,
+// undoes and shows them.
 //
-//	f, err := changes.Look(ctx, path)   // what lies there, no link followed
-//	err = f.Put(ctx, to, content, nil)  // now it is what to says, if it was what Look found
+//	f, err := changes.Look(ctx, path)   // what is there; links are not followed
+//	err = f.Put(ctx, to, content, nil)  // replaces it by to, if it still is what Look found
 //	left, err := changes.Patch(ctx, w, list, open, changes.PatchOptions{Dir: dir})
 //
 // # What Put promises
 //
-// What is put in place is whole before it has its name, and the former thing goes at once:
-// a process that is killed leaves the one or the other, and beside it at most a file whose
-// name begins with ".toolquay-". What something else put there since Look is not replaced
-// and not removed. The comment of package workspace says what holds on which system.
+// The new file is complete before it gets its name, and replaces the former one in one step:
+// a process that is killed leaves one or the other, and at most a file beside it whose name
+// begins with ".toolquay-". What something else put at the path since Look is neither
+// replaced nor removed. The comment of package workspace says what holds on which system.
 //
-// Two steps are not one for those who look: a directory and what lies in it. [Ordered]
-// has directories come before, and removals after.
+// A directory and its files change in several steps, which others can see. [Ordered] puts
+// directories first and removals last.
 //
 // # Patches
 //
 // [Patch] writes what git writes: new and deleted files, modes, links as mode 120000,
-// binary contents, renames by equal content. Git knows no directories, and of modes only
-// whether a file is executable: what it has no words for is told apart ([Left]).
+// binary contents, renames by equal content. Git patches have no directories, and of modes
+// only whether a file is executable: what they cannot show is returned apart ([Left]).
 //
 // # Logs
 //

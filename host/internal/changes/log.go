@@ -15,31 +15,31 @@ import (
 // LogName is the name of a [Log] in its directory.
 const LogName = "log.jsonl"
 
-// Log is a file of lines, each with a checksum of its own, that several processes append
-// to, under a lock that is theirs to take. What is read of it is kept by its functions. It
-// is for one goroutine at a time.
+// Log is a file of checksummed lines that several processes append to, under a lock that
+// the callers take. The functions Reset and Take keep what was read. It is for one
+// goroutine at a time.
 type Log struct {
 	// Dir is the directory that the file is in, and Max bounds a line in bytes.
 	Dir string
 	Max int
-	// Reset is called before a file is read from its start, and Take with each line,
-	// without its newline and with the place where it begins. Max and one more bytes of a
-	// longer line stand for it, as no line of ours is so long.
+	// Reset is called before a file is read from its start, and Take for each line, without
+	// its newline and with its offset. Of a line longer than Max, Take gets only the first
+	// Max+1 bytes: no valid line is that long.
 	Reset func()
 	Take  func(text []byte, offset int64)
 
 	end int64
-	// file is the one that was read; nil is none yet.
+	// file is the file that was read; nil before the first.
 	file os.FileInfo
 }
 
 // Exists reports whether there was a file when the log was read last.
 func (l *Log) Exists() bool { return l.file != nil }
 
-// Forget has all of it read again.
+// Forget makes the next Refresh read the file from its start.
 func (l *Log) Forget() { l.file, l.end = nil, 0 }
 
-// Open opens the file for reading; nil is none yet.
+// Open opens the file for reading. It returns nil if there is none yet.
 func (l *Log) Open() (*os.File, error) {
 	f, _, err := privatedir.OpenOwn(filepath.Join(l.Dir, LogName), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,8 +48,8 @@ func (l *Log) Open() (*os.File, error) {
 	return f, err
 }
 
-// Refresh reads what came since. Most of the time nothing did, which costs one system
-// call.
+// Refresh reads the lines that were added since. If there are none, which is usual, it
+// costs one system call.
 func (l *Log) Refresh() error {
 	if l.file != nil {
 		info, err := os.Lstat(filepath.Join(l.Dir, LogName))
@@ -71,8 +71,8 @@ func (l *Log) Refresh() error {
 	return errors.Join(l.read(f), f.Close())
 }
 
-// read reads the whole lines that came. What follows the last newline may be in the middle
-// of being written.
+// read reads the complete lines that were added. What follows the last newline may still be
+// being written.
 func (l *Log) read(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -111,8 +111,8 @@ func (l *Log) read(f *os.File) error {
 	}
 }
 
-// Append adds lines, with their newlines, for good: all of them or none. The lock is held,
-// and the log was read. Half a line that a crash left is cut off, and so is what cannot be
+// Append adds lines, with their newlines, durably: all of them or none. The caller holds the
+// lock and has read the log.  Half a line that a crash left is cut off, and so is what cannot be
 // written to its end.
 func (l *Log) Append(text []byte) error {
 	f, _, err := privatedir.OpenOwn(filepath.Join(l.Dir, LogName), os.O_RDWR|os.O_CREATE)

@@ -14,28 +14,28 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
 
-// Found is what lay at a path, held until Close. It is for one goroutine.
+// Found is what was found at a path. It is held open until Close, and is for one goroutine.
 type Found struct {
 	Path string
 	// Node is what was found; nil is nothing.
 	Node *Node
-	// Info is what is known of it; zero where there is nothing.
+	// Info is its metadata; zero if nothing was found.
 	Info workspace.Info
-	// File is open for reading where it is a regular file.
+	// File is open for reading if it is a regular file.
 	File *os.File
 
-	place *workspace.Node // nil where a link lies there
+	place *workspace.Node // nil if a link was found
 }
 
-// ErrElsewhere is that a directory on the way to a path is a link by now.
-var ErrElsewhere = errors.New("the path leads") // to where is said behind it
+// ErrElsewhere means that a directory on the way to a path is now a link.
+var ErrElsewhere = errors.New("the path leads") // [Found.link] adds where
 
 // permission are the bits of a mode that a Node has.
 const permission = 0o777
 
-// Look finds out what lies at a real path, and reads a file to know what it holds. It
-// fails with [ErrElsewhere] where a part of the path before the last is a link by now:
-// nothing is written through one that was put there since.
+// Look finds out what is at a real path, and reads a file to hash its content. It fails
+// with [ErrElsewhere] if a directory on the way is now a link, so that nothing is written
+// through a link that was put there since.
 func Look(ctx context.Context, path string) (*Found, error) {
 	f, err := Find(path)
 	if err != nil || f.File == nil {
@@ -49,8 +49,8 @@ func Look(ctx context.Context, path string) (*Found, error) {
 	return f, nil
 }
 
-// Find is [Look], but reads no file: the Node of a regular file has no hash, and the size
-// that the system says.
+// Find is [Look] without reading the file: the Node of a regular file has no hash, and the
+// size that the system reports.
 func Find(path string) (*Found, error) {
 	place, err := workspace.Resolve(filepath.Dir(path), path)
 	if err != nil {
@@ -71,7 +71,7 @@ func (f *Found) find() error {
 	case err == nil:
 		return f.open()
 	case abi.CodeOf(err) == abi.CodeNotFound || abi.CodeOf(err) == abi.CodeNotDirectory:
-		return nil // below what is no directory there is nothing either
+		return nil // nothing can be below something that is not a directory
 	}
 	if e := f.link(); e != nil { // a link that leads in a circle
 		return err
@@ -79,7 +79,7 @@ func (f *Found) find() error {
 	return nil
 }
 
-// link finds a link at the path, which was not to be followed.
+// link finds a link at the path itself, which is not followed.
 func (f *Found) link() error {
 	info, target, err := workspace.Lstat(f.Path)
 	if err != nil || info.Kind != abi.KindSymlink {
@@ -107,7 +107,7 @@ func (f *Found) open() error {
 	return err
 }
 
-// Hash reads all of a file that is open and tells what it holds by now.
+// Hash reads the whole file and returns its present content as a Node.
 func (f *Found) Hash(ctx context.Context) (*Node, error) {
 	h := sha256.New()
 	buf := buffers.Get().(*[64 << 10]byte) //nolint:errcheck,forcetypeassert // it holds nothing else
@@ -122,7 +122,7 @@ const maxFile = 1<<63 - 1
 // Reader reads the file from its start.
 func (f *Found) Reader() io.Reader { return io.NewSectionReader(f.File, 0, maxFile) }
 
-// Close lets go of it.
+// Close closes what Look or Find opened.
 func (f *Found) Close() error {
 	var err error
 	if f.place != nil {
@@ -134,7 +134,7 @@ func (f *Found) Close() error {
 	return err
 }
 
-// Cancellable is a reader that ends with the cause of a context once that is over.
+// Cancellable returns a reader that fails with the cause of ctx once ctx is done.
 func Cancellable(ctx context.Context, from io.Reader) io.Reader { return &cancellable{ctx, from} }
 
 type cancellable struct {

@@ -8,37 +8,37 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what a [Node] is.
+// Kind is the kind of a [Node].
 type Kind string
 
-// The kinds. A regular file has no word, as in the logs of earlier versions.
+// The kinds. A regular file is empty, as in the logs of earlier versions.
 const (
 	File Kind = ""
 	Dir  Kind = "directory"
 	Link Kind = "link"
-	// Other is a device, a socket or a pipe: none is ever put anywhere.
+	// Other is a device, a socket or a pipe, which [Found.Put] never makes or replaces.
 	Other Kind = "other"
 )
 
-// Node says what lies at a path, without its content. A nil one is nothing.
+// Node describes what is at a path, without its content. Nil is nothing.
 type Node struct {
 	Kind Kind `json:"kind,omitempty"`
 	// Hash is a file's SHA-256 in hexadecimal, and Size its length in bytes.
 	Hash string `json:"hash,omitempty"`
 	Size int64  `json:"size"`
-	// Mode are the permission bits of a file or directory; 0 where they are not known.
+	// Mode are the permission bits of a file or directory; 0 if they are not known.
 	Mode uint32 `json:"mode,omitempty"`
 	// Target is where a link leads.
 	Target Name `json:"target,omitempty"`
-	// What names what is [Other] to people: "a socket".
+	// What describes a node of the kind [Other] to people: "a socket".
 	What string `json:"what,omitempty"`
 }
 
-// Is reports whether there is something of a kind.
+// Is reports whether the node is of a kind. Nothing is of none.
 func (n *Node) Is(k Kind) bool { return n != nil && n.Kind == k }
 
-// Same reports whether two nodes are equal but for their modes. A file of which it is not
-// known what it holds is equal to nothing.
+// Same reports whether two nodes are equal apart from their modes. A file whose content is
+// not known is never equal.
 func (n *Node) Same(m *Node) bool {
 	if n.Is(File) && n.Hash == "" {
 		return false
@@ -51,7 +51,7 @@ func (n *Node) Equal(m *Node) bool {
 	return n.Same(m) && (n == nil || n.Mode == 0 || m.Mode == 0 || n.Mode == m.Mode)
 }
 
-// Key is what [Node.Same] compares; empty for nothing.
+// Key is what [Node.Same] compares. Nothing has an empty key.
 func (n *Node) Key() string {
 	switch {
 	case n == nil:
@@ -64,7 +64,7 @@ func (n *Node) Key() string {
 	return string(n.Kind) + " " + n.What
 }
 
-// Valid reports whether a node that was read can be gone by; nothing cannot.
+// Valid reports whether a node that was read from a log is well formed. Nil is not.
 func (n *Node) Valid() bool {
 	const bits = 0o777
 	if n == nil || n.Size < 0 || n.Mode&^bits != 0 && n.Kind != File {
@@ -82,7 +82,7 @@ func (n *Node) Valid() bool {
 	return false
 }
 
-// String names it to people.
+// String describes the node to people.
 func (n *Node) String() string {
 	switch {
 	case n == nil:
@@ -99,15 +99,15 @@ func (n *Node) String() string {
 	return fmt.Sprintf("a file of %d bytes", n.Size)
 }
 
-// Name is a path, or where a link leads, as logs have it: systems take any bytes, and JSON
-// does not. What is no UTF-8 stands as an object with its bytes.
+// Name is a path or the target of a link, as logs have it. It may be any bytes: one that is
+// not UTF-8 is written to JSON as an object with its bytes.
 type Name string
 
 type rawName struct {
 	Bytes []byte `json:"bytes"`
 }
 
-// MarshalJSON writes a string, or an object where that would lose something.
+// MarshalJSON writes a string, or an object if the name is not UTF-8.
 func (n Name) MarshalJSON() ([]byte, error) {
 	if utf8.ValidString(string(n)) {
 		return json.Marshal(string(n))

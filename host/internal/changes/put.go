@@ -13,21 +13,20 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
 
-// Put makes the path be what to says, nil being nothing, if it still is what was found.
-// Content is read where a file is to hold something else than it does. Directories above
-// that are missing are made; one that is to go must be empty.
+// Put replaces what was found by to, if the path still is what was found. A nil to removes
+// it. Content is read if a file gets new content. Missing directories above are made; a
+// directory that is removed or replaced must be empty.
 //
-// When all is prepared, and before anything can be seen of it, ready is called (nil is
-// not), which is where a caller writes down what is about to be done: if it fails nothing
-// changes. An error is [abi.CodeChanged] where something else changed what was found, and
-// then nothing has changed by Put. One that is [workspace.ErrUncertain] says that it may
-// be done all the same.
+// When everything is prepared, and before anything changes, ready is called, unless it is
+// nil: a caller records there what is about to be done. If ready fails, nothing changes.
+// The error has [abi.CodeChanged] if something else changed what was found; then Put has
+// changed nothing. If the error is [workspace.ErrUncertain], the change may have been made.
 //
 // Where only the mode of a file differs, all names of the file get it, unless content is
 // given: then it becomes a file of its own.
 //
-// A mode of 0 keeps the former one of a file, and is that of new files and directories
-// for others. Owner and attributes are kept of a file that stays a file.
+// A mode of 0 keeps the former mode of a file; new files and directories then get the usual
+// one. A file that stays a file keeps its owner and attributes.
 func (f *Found) Put(ctx context.Context, to *Node, content io.Reader, ready func() error) error {
 	if f.Node.Equal(to) {
 		return f.possible(to)
@@ -46,21 +45,21 @@ func (f *Found) Put(ctx context.Context, to *Node, content io.Reader, ready func
 	return p.Commit(ctx)
 }
 
-// Prepared is what is to take the place of what was found. One of Commit and Discard ends it.
+// Prepared is a change that is ready to be made. Commit or Discard ends it.
 type Prepared struct {
 	found *Found
 	to    *Node
 	later *workspace.Later
 	// chmod says that only permission bits change.
 	chmod bool
-	// A file is made before: by the one where there was a file or nothing, else by the other.
+	// A new file is prepared by draft if there was a writable file or nothing, and else by spot.
 	draft *workspace.Draft
 	spot  *workspace.Spot
 }
 
-// Prepare makes ready for [Found.Put] in steps, so that many can take them together: the
-// content has no name yet. It is on the disk after [SyncAll]. Later, unless nil, writes out
-// the directories that Commit changes.
+// Prepare is the first step of [Found.Put], for callers that put many files: it writes the
+// content, which has no name yet and is on the disk after [SyncAll]. Later, unless nil, gets
+// the directories that Commit changes, to sync them together.
 func (f *Found) Prepare(ctx context.Context, to *Node, content io.Reader, later *workspace.Later) (p *Prepared, err error) {
 	if err := f.possible(to); err != nil {
 		return nil, err
@@ -86,7 +85,8 @@ func (f *Found) Prepare(ctx context.Context, to *Node, content io.Reader, later 
 	return p, nil
 }
 
-// Again has Commit go by what was found later, which is the same to the caller.
+// Again makes Commit compare the path with what was found later. The caller has checked that
+// both are the same to it.
 func (p *Prepared) Again(f *Found) { p.found = f }
 
 // fill makes the file.
@@ -106,7 +106,7 @@ func (p *Prepared) fill(ctx context.Context, content io.Reader) error {
 	return p.spot.MakeFile(func(f workspace.File) error { return pour(ctx, f, content) }, cmp.Or(mode, usual))
 }
 
-// SyncAll writes contents out to the disk, side by side.
+// SyncAll syncs the prepared contents to the disk, in parallel.
 func SyncAll(list []*Prepared) error {
 	var drafts []*workspace.Draft
 	for _, p := range list {
@@ -160,7 +160,7 @@ func (p *Prepared) place(ctx context.Context) error {
 	return s.Commit(f.Info, func() error { return f.still(ctx) })
 }
 
-// Discard takes away what was prepared.
+// Discard removes what was prepared.
 func (p *Prepared) Discard() error {
 	switch {
 	case p.draft != nil:
@@ -171,7 +171,7 @@ func (p *Prepared) Discard() error {
 	return nil
 }
 
-// possible tells why one cannot become the other, or is nil.
+// possible returns why the change cannot be made, or nil.
 func (f *Found) possible(to *Node) error {
 	for _, n := range []*Node{f.Node, to} {
 		if n.Is(Other) {
@@ -181,29 +181,29 @@ func (f *Found) possible(to *Node) error {
 	return nil
 }
 
-// writable reports whether a file may be written by its mode. One that may not can only be
-// replaced, as programs do that rename over it.
+// writable reports whether the mode of the file lets anybody write. A file that nobody may
+// write can still be replaced, as by programs that rename over it.
 func (f *Found) writable() bool {
 	const write = 0o222
 	return f.Info.Mode&write != 0
 }
 
-// Source is a content that is more than bytes, for [Found.Put].
+// Source is a content with more than its bytes, for [Found.Put].
 type Source interface {
 	io.Reader
-	// Sparse says that what is only zeros is to be holes.
+	// Sparse says that blocks of zeros are to become holes.
 	Sparse() bool
-	// Finish is called with the file that got all of it, before that has its name.
+	// Finish is called with the complete file, before it gets its name.
 	Finish(fd uintptr) error
 }
 
-// buffers are for contents on their way.
+// buffers are for copying and hashing contents.
 var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
 // zeros are what a hole reads as.
 var zeros [64 << 10]byte
 
-// pour gives a file its content.
+// pour writes content to a file.
 func pour(ctx context.Context, f workspace.File, content io.Reader) error {
 	buf := buffers.Get().(*[64 << 10]byte) //nolint:errcheck,forcetypeassert // it holds nothing else
 	defer buffers.Put(buf)
@@ -231,8 +231,8 @@ func pour(ctx context.Context, f workspace.File, content io.Reader) error {
 	}
 }
 
-// still looks whether an open file holds what it held: one that is written meanwhile
-// shows that by its times too late.
+// still fails if the content of the open file has changed. It reads the file again, because
+// the times of a file that is being written change too late.
 func (f *Found) still(ctx context.Context) error {
 	if f.File == nil || f.Node.Hash == "" {
 		return nil

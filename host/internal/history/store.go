@@ -30,7 +30,7 @@ const (
 	DefaultMaxAge = 30 * 24 * time.Hour
 )
 
-// DefaultExcept are directories that tools fill and fill again, with many files.
+// DefaultExcept are directories with many files that package managers and compilers write again and again.
 var DefaultExcept = []string{
 	"node_modules", "bower_components", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache",
 	"target", ".gradle", ".next", ".nuxt", ".turbo", ".parcel-cache", ".terraform",
@@ -49,8 +49,8 @@ type Options struct {
 	// they may have been written over; 0 is the default.
 	MaxBytes int64
 	MaxAge   time.Duration
-	// Except are names of directories: what commands do to what lies in them is not kept; nil is
-	// [DefaultExcept]. What tools write there is.
+	// Except are names of directories: what commands change in them is not kept. What tools write
+	// in them is. Nil is [DefaultExcept].
 	Except []string
 	// Make makes the history's directory, before the first thing is kept in it; nil
 	// is for one that is there. It is called until it succeeds once.
