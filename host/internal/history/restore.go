@@ -111,8 +111,12 @@ func restorable(ctx context.Context, chains []*chain, sel Selection, force bool)
 			spans = append(spans, span)
 		}
 	}
+	links := make(map[string]bool) // in place of directories that are restored too
 	for _, span := range spans {
-		if errors.Is(span.fault, changes.ErrElsewhere) && span.returns(spans) {
+		links[span.path] = span.now.Is(changes.Link) && span.before.Is(changes.Dir)
+	}
+	for _, span := range spans {
+		if errors.Is(span.fault, changes.ErrElsewhere) && span.below(links) {
 			span.fault = nil
 		}
 	}
@@ -131,11 +135,14 @@ func restorable(ctx context.Context, chains []*chain, sel Selection, force bool)
 	return spans, nil
 }
 
-// returns reports whether a directory above, in place of which a link lies, is restored too.
-func (p *span) returns(spans []*span) bool {
-	return slices.ContainsFunc(spans, func(o *span) bool {
-		return o.now.Is(changes.Link) && o.before.Is(changes.Dir) && changes.Below(p.path, o.path)
-	})
+// below reports whether one of some directories is above.
+func (p *span) below(dirs map[string]bool) bool {
+	for dir := filepath.Dir(p.path); filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+		if dirs[dir] {
+			return true
+		}
+	}
+	return false
 }
 
 // pair finds the files that only have another name now: they are moved back.

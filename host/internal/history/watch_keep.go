@@ -76,16 +76,15 @@ func (w *Watch) pack(t *touched, r io.Reader, size int64) error {
 	return nil
 }
 
-// hold gives a content its name, before the log speaks of it. Until the watch ends it is not removed.
+// hold gives a content its name, before the log speaks of it. From before that until the watch ends it is not
+// removed.
 func (s *Store) hold(w *Watch, p *packed) error {
-	if _, err := p.save(s.dir.path, false); err != nil {
-		return err
-	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.contents.pinned[p.content.Hash]++
 	w.held = append(w.held, p.content.Hash)
-	return nil
+	s.mu.Unlock()
+	_, err := p.save(s.dir.path, false)
+	return err
 }
 
 // release ends what hold began.

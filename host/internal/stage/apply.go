@@ -217,6 +217,13 @@ func (a *applying) finish(whole bool) error {
 	if whole && len(a.sel.Paths) == 0 {
 		return noted(s.reset())
 	}
+	if !whole { // those that are open yet are not done
+		open := make(map[string]bool, len(a.closed))
+		for i := range a.closed {
+			open[a.closed[i].Path] = true
+		}
+		a.over = slices.DeleteFunc(a.over, func(e *Entry) bool { return open[e.Path] })
+	}
 	if len(a.over) == 0 {
 		return nil
 	}

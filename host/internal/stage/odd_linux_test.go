@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/abi"
+	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/changes"
 	"github.com/toolquay/toolquay/host/internal/history"
 	"github.com/toolquay/toolquay/host/internal/stage"
@@ -43,7 +45,7 @@ func (r *room) refusals() string {
 func TestSocketsAndDevices(t *testing.T) {
 	t.Parallel()
 	r, u := layered(t)
-	want := "a: it is a socket on the disk, which nothing is put in place of\nsocket: it is a socket, which cannot be applied; discard it"
+	want := "a: it is a socket on the disk, which is never replaced\nsocket: it is a socket, which cannot be applied; discard it"
 	u.write("a", "A", 0o644)
 	socket(t, u.at("socket"))
 	if unix.Mknod(u.at("device"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 3))) == nil { // for root
@@ -180,7 +182,7 @@ func TestOrdinaryUser(t *testing.T) {
 	u.must(os.Chmod(u.at("closed"), 0))
 	t.Cleanup(func() { _ = errors.Join(os.Chmod(r.path("n"), 0o700), os.Chmod(r.path("n/m"), 0o700)) }) // for its removal
 	r.ran()
-	if got, want := r.refusals(), "closed: it cannot be read\nsecret: it cannot be read"; got != want {
+	if got, want := r.refusals(), "closed: its staged content cannot be read\nsecret: its staged content cannot be read"; got != want {
 		t.Errorf("refused:\n%s\nwant:\n%s", got, want)
 	}
 	if notes, err := r.Patch(t.Context(), io.Discard, everything, changes.PatchOptions{Dir: r.work}); err != nil || len(notes) < 2 || !notes[0].Left {
@@ -253,4 +255,42 @@ func TestManyChanges(t *testing.T) {
 		t.Error(len(done), err)
 	}
 	r.emptied()
+}
+
+// refusing is a history that keeps things so many times.
+type refusing struct {
+	stage.History
+	left int
+}
+
+func (h *refusing) KeepAll(ctx context.Context, by capability.Call, list []changes.Change, before []io.Reader) ([]string, error) {
+	if h.left--; h.left < 0 {
+		return nil, errors.New("no room")
+	}
+	return h.History.KeepAll(ctx, by, list, before)
+}
+
+// TestClosedDirectory applies a directory that nothing can be put in, of which the mode comes last, where
+// something else fails before.
+func TestClosedDirectory(t *testing.T) {
+	t.Parallel()
+	r, u := layered(t)
+	u.mkdir("closed")
+	u.must(os.Chmod(u.at("closed"), 0o555))
+	u.write("f", "f", 0o644)
+	r.ran()
+	r.Store = r.open(&refusing{r.history, 1})
+	if done, err := r.Apply(t.Context(), everything); err == nil || len(done) != 1 {
+		t.Fatal(done, err)
+	}
+	if _, err := r.Apply(t.Context(), everything); err == nil {
+		t.Fatal("there was room")
+	}
+	r.Store = r.open(r.history)
+	if _, err := r.Apply(t.Context(), everything); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(r.path("closed")); err != nil || info.Mode().Perm() != 0o555 {
+		t.Errorf("it is %v, %v", info, err)
+	}
 }
