@@ -82,6 +82,35 @@ func TestContainedDoneAlready(t *testing.T) {
 	noTrialLeft(t, s)
 }
 
+// TestContainedFails has a command fail that may have failed for what a trial has not: the person is asked,
+// as only they can have it run with that.
+func TestContainedFails(t *testing.T) {
+	t.Parallel()
+	testenv.NeedTool(t, "git")
+	python := testenv.NeedTool(t, "python3")
+	dir := repository(t)
+	must(t, os.WriteFile(filepath.Join(dir, ".env"), []byte("secret\n"), 0o600))
+	script(t, dir, "git add -f .env && "+commit)
+	connect := python + ` -c 'import socket; socket.create_connection(("127.0.0.1", 9), 2)'`
+	for name, test := range map[string]struct{ deny, command, why string }{
+		"a server":        {command: connect, why: "servers of other commands"},
+		"which it needs":  {command: connect + "; true"},
+		"a configuration": {command: "git config user.nickname a", why: "git's configuration"},
+		"its history":     {deny: "Read(.env)", command: "bash -c 'git status'", why: "does not see " + dir + "/.git"},
+		"else":            {deny: "Read(.env)", command: "bash -c 'git status; true'"},
+	} {
+		p := &questions{}
+		h := newTrying(t, "run", func(o *host.Options) { o.Permissions.Rules = rules(test.deny, "", "") })
+		got := told(t, session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: p}), test.command)
+		switch {
+		case test.why == "" && (len(p.asked) > 0 || !strings.Contains(got, "[contained]")):
+			t.Errorf("%s: asked %+v, told %s", name, p.asked, got)
+		case test.why != "" && (len(p.asked) != 1 || !strings.Contains(p.asked[0].Reasons[0], "it failed, and ") || !strings.Contains(p.asked[0].Reasons[0], test.why) || strings.Contains(got, "[contained]")):
+			t.Errorf("%s: asked %+v, told %s", name, p.asked, got)
+		}
+	}
+}
+
 // TestContainedNames has names that read like lines of a diff be none in what the person is shown.
 func TestContainedNames(t *testing.T) {
 	t.Parallel()

@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +34,8 @@ const MaxTrialTime = 20 * time.Second
 // the call's, and what it changed is done to the disk.
 type trial struct {
 	*storage.Trial
-	world *world
+	world   *world
+	subject *gate.Subject
 	// ended is closed when its sandbox may go: no other command is in it.
 	ended    chan struct{}
 	closed   sync.Once
@@ -43,6 +46,8 @@ type trial struct {
 	// ran says that the command ran to its end; lacked why the trial is inconclusive.
 	ran    bool
 	lacked string
+	// missed is what the command had not, which counts if it failed.
+	missed string
 	// events and remarks are told once it stands.
 	events  []capability.GitEvent
 	remarks []string
@@ -73,7 +78,7 @@ func (g *world) try(ctx context.Context, s *gate.Subject) (done func(), err erro
 	if !g.Tries(s) {
 		return done, nil
 	}
-	t, err := g.newTrial()
+	t, err := g.newTrial(s)
 	if err == nil {
 		g.core.trial = t // also while it runs, so that it goes with a call that ends meanwhile
 		err = t.run(ctx)
@@ -97,12 +102,12 @@ func (g *world) try(ctx context.Context, s *gate.Subject) (done func(), err erro
 }
 
 // newTrial makes what a trial needs.
-func (g *world) newTrial() (*trial, error) {
+func (g *world) newTrial(s *gate.Subject) (*trial, error) {
 	kept, err := g.session().Storage.NewTrial(g.identity())
 	if err != nil {
 		return nil, err
 	}
-	return &trial{Trial: kept, world: g, ended: make(chan struct{})}, nil
+	return &trial{Trial: kept, world: g, subject: s, ended: make(chan struct{})}, nil
 }
 
 // run runs the command. The error says why the trial is inconclusive.
@@ -203,6 +208,9 @@ func (t *trial) note(answer abi.Answer) error {
 	ok, is := answer.OK.(abi.ShellOK)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if usesGit(t.subject.Commands) {
+		t.missed = cmp.Or(t.missed, "a trial cannot change git's configuration")
+	}
 	switch {
 	case !is:
 		t.lacked = "it is not known how it ended"
@@ -212,6 +220,8 @@ func (t *trial) note(answer abi.Answer) error {
 		t.lacked = ok.LimitText
 	case ok.Task != "":
 		t.lacked = "it goes on in the background, which a trial cannot"
+	case ok.Exit != 0 && t.missed != "":
+		t.lacked = "it failed, and " + t.missed
 	}
 	t.ran = true
 	return nil
@@ -240,6 +250,22 @@ func (t *trial) Lacked(why string) {
 	if t.lacked == "" {
 		t.lacked = why
 	}
+}
+
+// Missed is as [commands.Trial] has it. The first one counts.
+func (t *trial) Missed(what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.missed = cmp.Or(t.missed, what)
+}
+
+// usesGit reports whether some commands are git's.
+func usesGit(list []permissions.Command) bool {
+	return slices.ContainsFunc(list, func(c permissions.Command) bool {
+		return slices.ContainsFunc(c.Parts, func(p permissions.Part) bool {
+			return len(p.Words) > 0 && filepath.Base(p.Words[0].Text) == "git"
+		})
+	})
 }
 
 // look finds what the command changed, and shows it.

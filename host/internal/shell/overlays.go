@@ -66,8 +66,8 @@ func (o *Overlays) Run(ctx context.Context, dir string, argv, env []string, inpu
 func (o *Overlays) Open(root string) (*os.File, error) { return o.namespace.Overlaid(root) }
 
 // Sought reports whether commands that find the overlays tried to reach something beyond their
-// loopback.
-func (o *Overlays) Sought(ctx context.Context) (bool, error) {
+// loopback, or there and nothing listened.
+func (o *Overlays) Sought(ctx context.Context) (beyond, refused bool, err error) {
 	return o.sandbox.Sought(ctx, o.namespace)
 }
 

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ type Trial interface {
 	Hides(ctx context.Context, dir string) bool
 	// Lacked says what the command needed and had not, or why it is not known what it changed.
 	Lacked(why string)
+	// Missed says what the command had not, which counts if it failed: that may be why.
+	Missed(what string)
 }
 
 // layers returns where the changes of a command lie.
@@ -45,11 +48,13 @@ func layers(staging Staging, roots []string, p *capability.SandboxPolicy) ([]Lay
 func tried(trial Trial, o *shell.Overlays) {
 	ctx, cancel := context.WithTimeout(context.Background(), longestScan)
 	defer cancel()
-	switch sought, err := o.Sought(ctx); {
+	switch beyond, refused, err := o.Sought(ctx); {
 	case err != nil:
 		trial.Lacked("it is not known whether it needed the network: " + err.Error())
-	case sought:
+	case beyond:
 		trial.Lacked("it needs the network")
+	case refused:
+		trial.Missed("nothing listens where it connected, and a trial does not reach the servers of other commands")
 	}
 }
 
@@ -70,8 +75,12 @@ func (m *policyMaker) mask(ctx context.Context, trial Trial, p *capability.Sandb
 		}
 	}
 	for _, dir := range m.files.Existing(dirs) {
-		if trial.Hides(ctx, dir) {
-			m.places.Hidden = append(m.places.Hidden, dir)
+		if !trial.Hides(ctx, dir) {
+			continue
+		}
+		m.places.Hidden = append(m.places.Hidden, dir)
+		if _, err := os.Lstat(dir); err == nil { // it may lie below a file
+			trial.Missed("a trial does not see " + dir + ", as rules hide files that the history may hold")
 		}
 	}
 }

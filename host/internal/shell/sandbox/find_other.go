@@ -88,7 +88,9 @@ func (*Sandbox) Run(context.Context, *Namespace, process.Command, []byte, int) (
 func (*Sandbox) TryOverlay(context.Context, string) error { return ErrOverlay }
 
 // Sought fails with [ErrOverlay]: sandboxes share no network on this system.
-func (*Sandbox) Sought(context.Context, *Namespace) (bool, error) { return false, ErrOverlay }
+func (*Sandbox) Sought(context.Context, *Namespace) (beyond, refused bool, err error) {
+	return false, false, ErrOverlay
+}
 
 // Beside fails with [ErrOverlay]: sandboxes have no overlays on this system.
 func (*Sandbox) Beside(context.Context, *Namespace) (*Namespace, error) { return nil, ErrOverlay }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,9 @@ import (
 )
 
 // Sought reports whether the commands of a namespace tried to reach something beyond its loopback,
-// or a name server on it, as the counters of its network tell.
-func (s *Sandbox) Sought(ctx context.Context, n *Namespace) (bool, error) {
+// or a name server on it, and whether they tried to connect to a port of it on which nothing listens, as
+// the counters of its network tell.
+func (s *Sandbox) Sought(ctx context.Context, n *Namespace) (beyond, refused bool, err error) {
 	p := &calls.Program{}
 	n.join(p)
 	var opened []calls.Arg
@@ -27,24 +29,38 @@ func (s *Sandbox) Sought(ctx context.Context, n *Namespace) (bool, error) {
 	}
 	files, err := received(ctx, s.own.options.Supervisors, p, opened)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	sought := false
 	for _, f := range files {
-		found, failed := counts(f)
-		sought, err = sought || found, errors.Join(err, failed, f.Close())
+		seen, failed := counters(f)
+		beyond, refused = beyond || seen.any(unreached), refused || seen.any(unanswered)
+		err = errors.Join(err, failed, f.Close())
 	}
-	return sought, err
+	return beyond, refused, err
 }
 
 // unreached are the counters of what found no way. NoPorts counts packets to a port of UDP where
 // nothing listens, such as that of a name server on the machine's own loopback.
 var unreached = []string{"Ip OutNoRoutes", "Ip6OutNoRoutes", "Udp NoPorts", "Udp6NoPorts"}
 
-// counts reports whether one of the counters is not zero. In snmp a line of names comes before one
-// of numbers, in snmp6 each line has both.
-func counts(f *os.File) (bool, error) {
-	seen := make(map[string]string)
+// unanswered is the counter of connections that were refused, by IPv4 and IPv6.
+var unanswered = []string{"Tcp AttemptFails"}
+
+// counts are counters by their names.
+type counts map[string]string
+
+// any reports whether one of some is not zero.
+func (c counts) any(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		n, err := strconv.ParseUint(c[name], 10, 64)
+		return err == nil && n > 0
+	})
+}
+
+// counters reads the counters in a file. In snmp a line of names comes before one of numbers, in snmp6
+// each line has both.
+func counters(f *os.File) (counts, error) {
+	seen := make(counts)
 	lines := bufio.NewScanner(io.LimitReader(f, 1<<20))
 	var names []string
 	for lines.Scan() {
@@ -61,10 +77,5 @@ func counts(f *os.File) (bool, error) {
 			names = fields
 		}
 	}
-	for _, name := range unreached {
-		if n, err := strconv.ParseUint(seen[name], 10, 64); err == nil && n > 0 {
-			return true, nil
-		}
-	}
-	return false, lines.Err()
+	return seen, lines.Err()
 }
