@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// leftOut is why what lies in some directories is not kept.
+// leftOut is the reason for files in directories of [Options].Except.
 const leftOut = "left out by history_except"
 
-// lacks are what is not known of a command's changes, by the reasons, in the order in which they came.
+// lacks say what is not kept of a command's changes, and why: one for each reason, in order.
 type lacks struct{ list []lack }
 
-// lack is a reason, with the first files that it is about and how many there are.
+// lack is a reason, with the first files that it is about and the number of the others.
 type lack struct {
 	why   string
 	paths []string
@@ -20,10 +20,10 @@ type lack struct {
 	more  int
 }
 
-// namedLacks is how many files are named for each reason, and maxReasons how many reasons.
+// namedLacks bounds the files that are named for each reason, and maxReasons the reasons.
 const namedLacks, maxReasons = 3, 8
 
-// add notes that a file is not kept; an empty path is one that is not known.
+// add notes that a file is not kept, and why. An empty path means that the file is not known.
 func (l *lacks) add(why, path string) {
 	for i := range l.list {
 		if l.list[i].why == why {
@@ -53,13 +53,13 @@ func (l *lack) add(path string) {
 	}
 }
 
-// told are those that are worth telling with the command's result: what lies in directories that are left out is
-// not, as commands go there again and again.
+// told returns those that belong into the command's result. Directories that are left out do not, because many
+// commands write there.
 func (l *lacks) told() *lacks {
 	return &lacks{slices.DeleteFunc(slices.Clone(l.list), func(one lack) bool { return one.why == leftOut })}
 }
 
-// String says what is not kept; empty is nothing.
+// String says what is not kept; it is empty if everything is.
 func (l *lacks) String() string {
 	parts := make([]string, 0, len(l.list))
 	for _, one := range l.list {

@@ -17,12 +17,12 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// Names of ledgers, between which their id stands.
+// The name of a ledger is its id between these.
 const ledgerLead, ledgerEnd = "watch-", ".jsonl"
 
-// ledger is what a [Watch] writes down as it goes, in a file of its own that is locked while the command runs:
-// it makes the records if the host is killed, and tells others what runs has changed so far. Nothing is
-// flushed to the disk before the command's end: a power failure loses what it changed.
+// ledger is the file in which a [Watch] notes what it keeps. It is locked while the command runs. If the host is
+// killed, records are made from it; other processes read from it what the command has changed so far. It is not
+// synced to the disk before the command's end: a power failure loses the undo.
 type ledger struct {
 	id   string
 	time time.Time // when it began
@@ -30,7 +30,7 @@ type ledger struct {
 	err  error
 }
 
-// entry is a line of a ledger. The first one tells whose it is.
+// entry is a line of a ledger. The first line names the call.
 type entry struct {
 	Call  string    `json:"call,omitempty"`
 	Tool  string    `json:"tool,omitempty"`
@@ -45,7 +45,7 @@ type entry struct {
 	Lost   string         `json:"lost,omitempty"`
 }
 
-// write writes down what a file was.
+// write writes a touched file to the ledger.
 func (j *ledger) write(w *Watch, t *touched) error {
 	if j.file == nil && j.err == nil {
 		j.err = j.begin(w)
@@ -103,7 +103,7 @@ func (j *ledger) begin(w *Watch) error {
 
 func ledgerPath(dir, id string) string { return filepath.Join(dir, ledgerLead+id+ledgerEnd) }
 
-// end removes the file: the log has all of it.
+// end removes the file, once the log has all of it.
 func (j *ledger) end(dir string) error {
 	if j.file == nil {
 		return nil
@@ -115,7 +115,7 @@ func (j *ledger) end(dir string) error {
 	return err
 }
 
-// leave leaves the file for later, as what it has could not be put into the log.
+// leave keeps the file for later, if its content could not be added to the log.
 func (j *ledger) leave() {
 	if j.file != nil {
 		filelock.Unlock(j.file)
@@ -124,7 +124,7 @@ func (j *ledger) leave() {
 	}
 }
 
-// ledgers are the ids of those in a directory.
+// ledgers returns the ids of the ledgers in a directory.
 func ledgers(dir string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(escaped(dir), ledgerLead+"*"+ledgerEnd))
 	ids := make([]string, 0, len(paths))
@@ -135,14 +135,14 @@ func ledgers(dir string) ([]string, error) {
 	return ids, err
 }
 
-// escaped is a path as a pattern.
+// escaped returns a glob pattern that matches a path.
 func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// catchUp makes records of what commands changed whose host was killed, and returns the watches of those
-// that run still, as they are now. Those of this process have no records before they end, either: what a program
-// has open it may go on to write, and nobody would hear of it any more.
+// catchUp makes records for commands whose host was killed, and returns the watches of commands that still run.
+// Commands of this process get no records before they end either: a program may go on writing to a file that it
+// has open, and that is not reported again.
 func (s *Store) catchUp(ctx context.Context) (running []*Watch, err error) {
 	ids, err := ledgers(s.dir.path)
 	for _, id := range ids {
@@ -175,7 +175,7 @@ func (w *Watch) settleNow(ctx context.Context) {
 	w.settle(ctx)
 }
 
-// reopen reads a ledger; live says that its command runs.
+// reopen reads a ledger. live says that its command still runs.
 func (s *Store) reopen(id string) (w *Watch, live bool, err error) {
 	f, _, err := privatedir.OpenOwn(ledgerPath(s.dir.path, id), os.O_RDONLY)
 	if err != nil {

@@ -10,44 +10,44 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// stamp is what tells whether a file is the same, and holds the same, as far as the system tells.
+// stamp identifies a file and its content by metadata, without reading it.
 type stamp struct {
 	Device  uint64 `json:"device,omitempty"`
 	Inode   uint64 `json:"inode,omitempty"`
 	Size    int64  `json:"size"`
 	Mode    uint32 `json:"mode"`
-	Changed int64  `json:"changed"` // when the content was, in nanoseconds since 1970
-	Touched int64  `json:"touched"` // when anything was
-	Taken   int64  `json:"taken"`
+	Changed int64  `json:"changed"` // mtime, in nanoseconds since 1970
+	Touched int64  `json:"touched"` // ctime
+	Taken   int64  `json:"taken"`   // when the stamp was taken
 }
 
-// stampOf is the stamp of a file now. Where the system does not tell which file it is, it is like no other.
+// stampOf returns the stamp of a file. If the system has no inodes, it equals no other stamp.
 func stampOf(info fs.FileInfo) stamp {
 	s := stamp{Size: info.Size(), Mode: uint32(info.Mode()), Changed: info.ModTime().UnixNano(), Taken: time.Now().UnixNano()}
 	s.Device, s.Inode, s.Touched = identity(info)
 	return s
 }
 
-// content reports whether a file is the one that the stamp is of, with the same content.
+// content reports whether info is of the same file with the same content.
 func (s *stamp) content(info fs.FileInfo) bool {
 	now := stampOf(info)
 	return s.Inode != 0 && s.Device == now.Device && s.Inode == now.Inode && s.Size == now.Size && s.Changed == now.Changed
 }
 
-// settling is more than the steps in which file systems count time.
+// settling is more than the resolution of the times of file systems.
 const settling = int64(50 * time.Millisecond)
 
-// same reports whether nothing of a file was changed, for certain.
+// same reports whether the file certainly has not changed in any way.
 func (s *stamp) same(info fs.FileInfo) bool {
 	now := stampOf(info)
 	return s.content(info) && s.Touched == now.Touched && s.Mode == now.Mode && s.Taken-s.Touched > settling
 }
 
-// unread is what a node says of a file whose hash is not that of its content, but of its stamp: the file is too
-// large to be read at each look. It has it wherever it is moved.
+// unread marks the node of a file that is too large to be read: its hash is that of its stamp, which stays the
+// same when the file is moved.
 const unread = "not read"
 
-// name gives a file a hash of that kind.
+// name gives a node the hash of the stamp.
 func (s *stamp) name(n *changes.Node) { nameUnread(n, s.Device, s.Inode, s.Size, s.Changed) }
 
 func nameUnread(n *changes.Node, device, inode uint64, size, changed int64) {

@@ -16,46 +16,47 @@ import (
 
 // What is kept of one command at most.
 const (
-	// maxTouched is how many files a command may touch that are looked after, and maxPlaces at how many
-	// places those may lie whose content is not kept.
+	// maxTouched bounds the files of one command that are watched, and maxPlaces the paths at which contents
+	// that are not kept yet may lie.
 	maxTouched = 100_000
 	maxPlaces  = 4 * maxTouched
-	// maxKeptFile and maxKeptBytes bound one former content, and all of a command, in bytes.
+	// maxKeptFile bounds one former content in bytes, and maxKeptBytes all former contents of a command.
 	maxKeptFile  = 64 << 20
 	maxKeptBytes = 256 << 20
 )
 
-// Watch keeps what a command's files were before it changes them. It is told of paths before something
-// happens there (see package touches), and looks at them once more when the command has ended: what has changed
-// becomes records. It is safe for concurrent use.
+// Watch keeps the former content of files that a command changes. Its methods are called before each change
+// (see package touches). When the command has ended, it looks at all these paths again and makes records of
+// what changed. It is safe for concurrent use.
 //
-// A content is copied only when it is about to be lost. What is moved, alone or with its directory, is kept by
-// where it lies now, until it is written to or removed there.
+// A content is copied only when it is about to be lost. Of a file that is moved, alone or with its directory,
+// only the new path is noted, until the file is written or removed there.
 //
-// What lies at a path is opened once, without following links, and all that is known of it is of what was
-// opened: the command may put something else there at any moment.
+// A path is opened once, without following links, and everything is learned from that descriptor, because the
+// command may put something else there at any moment.
 type Watch struct {
 	store *Store
 	call  capability.Call
-	// dirs are where the command may write of which it tells.
+	// dirs are the directories that are watched.
 	dirs []string
-	// look opens what lies at a path, to be looked at.
+	// look opens what lies at a path, for its metadata.
 	look func(path string) (*os.File, error)
 
 	mu     sync.Mutex
 	ledger ledger
-	// touched are the files by their paths, as they were before the command came to them.
+	// touched are the files by path, as they were before the command's first change.
 	touched map[string]*touched
-	// unsaved are those whose content is not kept, by the paths where it may lie now; places counts those.
+	// unsaved are those whose content is not kept yet, by each path where it may lie now; places counts these
+	// paths.
 	unsaved map[string]*touched
 	places  int
 	bytes   int64 // of contents that are kept
-	// held are the contents in files of the history's, and replayed says that a ledger was read.
+	// held are the hashes of contents that are stored in files of the history. replayed says that the watch was
+	// read from a ledger.
 	held     []string
 	replayed bool
-	// lacks says what is not kept, and why.
+	// lacks says what is not kept, and why. said is the same for changes that have records already.
 	lacks lacks
-	// said is what was not kept of what has records already.
 	said  string
 	ended bool
 }
@@ -63,27 +64,27 @@ type Watch struct {
 // touched is a file that a command may have changed.
 type touched struct {
 	path string
-	was  *changes.Node // nil was nothing; without a hash its content is not kept, or not yet
-	// stamp is that of the file as it was.
+	was  *changes.Node // nil if nothing was there; without a hash while its content is not kept
+	// stamp is the stamp of the file as it was.
 	stamp stamp
-	// places are where the content may lie that is not kept yet.
+	// places are the paths where the content may lie, while it is not kept.
 	places []string
-	// inline is the content where the ledger has it.
+	// inline is the content, if it is small and stands in the ledger.
 	inline []byte
-	// lost is why the content is not kept.
+	// lost is why the content will not be kept.
 	lost string
 }
 
-// saved says that all is kept that can be lost of what the file was, or nothing can be.
+// saved reports whether nothing more must be kept: the content is, or there was none.
 func (t *touched) saved() bool { return !t.was.Is(changes.File) || t.was.Hash != "" }
 
-// lose gives a content up.
+// lose notes why a content will not be kept.
 func (t *touched) lose(why string) {
 	t.lost = why
 	t.stamp.name(t.was)
 }
 
-// Watch begins to keep what a command changes below some directories.
+// Watch begins to keep the former content of files below dirs, which a command may change.
 func (s *Store) Watch(call capability.Call, dirs []string) capability.CommandWatch {
 	w := newWatch(s)
 	w.call, w.dirs = call, dirs
@@ -95,11 +96,10 @@ func newWatch(s *Store) *Watch {
 	return &Watch{store: s, look: lookAt, touched: make(map[string]*touched), unsaved: make(map[string]*touched)}
 }
 
-// Begin has what lies at paths be looked at as the command finds it.
+// Begin is as [capability.CommandWatch] has it, as are the methods below.
 func (w *Watch) Begin(look func(path string) (*os.File, error)) { w.look = look }
 
-// Touch is told that something may be made, changed or removed at a path; fresh that it is made only where
-// nothing lies.
+// Touch keeps what lies at a path.
 func (w *Watch) Touch(path string, fresh bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,13 +115,13 @@ func (w *Watch) Touch(path string, fresh bool) {
 	w.touch(path, s, fresh)
 }
 
-// touch notes and keeps what lies at a path, which may go or change.
+// touch notes and keeps what lies at a path, which may be changed or removed.
 func (w *Watch) touch(path string, s spot, fresh bool) {
 	if t := w.unsaved[path]; t != nil {
 		w.save(path, s)
 		w.note(t)
 	}
-	if w.touched[path] != nil || fresh && s.file != nil || w.leaves(path) { // where it is fresh, the call fails
+	if w.touched[path] != nil || fresh && s.file != nil || w.leaves(path) { // a fresh file fails if the path is taken
 		return
 	}
 	if t := w.begin(path, s); t != nil {
@@ -144,7 +144,7 @@ func (w *Watch) unseen(path string, err error) {
 	}
 }
 
-// begin notes what lies at a path; nil is that it cannot be looked after.
+// begin begins to watch a path. It returns nil if there are too many.
 func (w *Watch) begin(path string, s spot) *touched {
 	if len(w.touched) >= maxTouched {
 		w.lacks.add(fmt.Sprintf("it changed more than %d files", maxTouched), path)
@@ -159,7 +159,7 @@ func (w *Watch) begin(path string, s spot) *touched {
 	return t
 }
 
-// leaves reports whether a path is in a directory that is left out, and notes that.
+// leaves reports whether a path is in a directory that history_except leaves out, and notes that.
 func (w *Watch) leaves(path string) bool {
 	rest := path
 	for _, dir := range w.dirs {
@@ -181,14 +181,14 @@ func (w *Watch) leaves(path string) bool {
 	}
 }
 
-// Missed is told that something may have been changed, and nobody knows what.
+// Missed notes that changes are not known.
 func (w *Watch) Missed(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lacks.add(err.Error(), "")
 }
 
-// note writes down what a file was.
+// note writes a file to the ledger.
 func (w *Watch) note(t *touched) {
 	if err := w.ledger.write(w, t); err != nil {
 		w.lacks.add("its undo would be lost if Toolquay were killed: "+err.Error(), t.path)

@@ -14,18 +14,19 @@ import (
 )
 
 const (
-	// maxMovedBytes and maxMovedFiles are what is kept of moved files at a command's end; of more it is only
-	// known where they lie.
+	// maxMovedBytes and maxMovedFiles bound the contents of moved files that are kept at a command's end. Of
+	// others only their new paths are known.
 	maxMovedBytes, maxMovedFiles = 16 << 20, 2000
-	// maxRead bounds what is read of files at a command's end, in bytes. The others are known by their stamps.
+	// maxRead bounds the bytes that are read at a command's end. Files beyond it are known by their stamps.
 	maxRead = 1 << 30
 )
 
 // patience is how long a command's end waits for its records.
 const patience = 30 * time.Second
 
-// End makes records of what the command changed, which has ended. The sentence says what the history does
-// not have of that, but for what is left out; it is empty where it has all. Where that takes long it goes on after End.
+// End makes records of what the command changed, once it has ended. It returns a sentence on what is not kept,
+// apart from directories that are left out; empty if everything is. If the work takes longer than patience, it
+// goes on after End.
 func (w *Watch) End(ctx context.Context) string {
 	w.store.watches.Delete(w)
 	said := make(chan string, 1)
@@ -51,7 +52,7 @@ func (w *Watch) end(ctx context.Context) string {
 	return "The history is not complete for this command: " + w.said + "."
 }
 
-// settle makes records of what was touched so far. What is touched from then on is as if for the first time.
+// settle makes records of all changes so far, and begins anew.
 func (w *Watch) settle(ctx context.Context) {
 	if len(w.touched) == 0 && len(w.lacks.list) == 0 {
 		return
@@ -89,7 +90,7 @@ func joinLacks(a, b string) string {
 	return a + "; " + b
 }
 
-// lines are the records of what has changed, in the order of the paths. Looking keeps nothing.
+// lines returns the records of what has changed, by path. With looking, no content is kept.
 func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 	list := make([]*touched, 0, len(w.touched))
 	for _, t := range w.touched {
@@ -99,7 +100,7 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 	left := new(budget)
 	left.Store(maxRead)
 	found := lookAll(ctx, list, left)
-	elsewhere := make(map[string]bool) // what was not read, and is there still
+	elsewhere := make(map[string]bool) // files that are known by their stamps, and still exist
 	for i := range found {
 		if isUnread(found[i].now) {
 			elsewhere[found[i].now.Hash] = true
@@ -138,7 +139,7 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 	return lines
 }
 
-// sofar are the records of what a command has changed that runs still, in another watch's ledger.
+// sofar returns the records of what a command has changed that still runs. The watch was read from its ledger.
 func (w *Watch) sofar(ctx context.Context) []Record {
 	lines := w.lines(ctx, true)
 	out := make([]Record, 0, len(lines)+1)
@@ -149,7 +150,7 @@ func (w *Watch) sofar(ctx context.Context) []Record {
 	return out
 }
 
-// saveMoved finds out what a file held that was moved, and keeps it where it is not too much.
+// saveMoved finds the content of a file that was moved, and keeps it within the limits.
 func (w *Watch) saveMoved(ctx context.Context, t *touched, keep bool, left *budget) {
 	for _, place := range slices.Backward(t.places) {
 		s, err := spotOf(lookAt(place))
@@ -188,10 +189,11 @@ func (w *Watch) saveAt(ctx context.Context, t *touched, s spot, keep bool, left 
 	return err
 }
 
-// budget is how much is read at a command's end, in bytes.
+// budget is how many bytes may still be read at a command's end.
 type budget struct{ atomic.Int64 }
 
-// spend reports whether a file is read. One that is too large to be kept is not.
+// spend reports whether a file of a size is read, and takes it from the budget. A file that is too large to be
+// kept is not read.
 func (b *budget) spend(size int64) bool { return size <= maxKeptFile && b.Add(-size) >= 0 }
 
 // looked is what lies at a path after a command.
@@ -202,7 +204,8 @@ type looked struct {
 	err  error
 }
 
-// losesBits reports whether the mode changed in what no node has: set-uid and the like, and that there is no bit at all.
+// losesBits reports whether the mode changed in a way that a node cannot express: set-uid, set-gid or sticky
+// bits, or a mode of 0000.
 func (t *touched) losesBits(l *looked) bool {
 	const more = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	if !t.was.Is(changes.File) && !t.was.Is(changes.Dir) {
@@ -215,7 +218,7 @@ func (t *touched) losesBits(l *looked) bool {
 	return was&more != now&more || (was.Perm() == 0) != (now.Perm() == 0)
 }
 
-// lookAll looks at all paths, some at a time.
+// lookAll looks at all paths, in parallel.
 func lookAll(ctx context.Context, list []*touched, left *budget) []looked {
 	out := make([]looked, len(list))
 	var next atomic.Int64
@@ -251,7 +254,7 @@ func (t *touched) look(ctx context.Context, left *budget) looked {
 	return looked{now: now, mode: s.info.Mode(), err: err}
 }
 
-// hash completes what is known of a regular file.
+// hash completes the node of a regular file with its hash, or with its stamp if it is not read.
 func (s spot) hash(ctx context.Context, n *changes.Node, left *budget) error {
 	if !left.spend(s.info.Size()) {
 		stamp := stampOf(s.info)

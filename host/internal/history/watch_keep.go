@@ -15,8 +15,8 @@ import (
 	"github.com/toolquay/toolquay/internal/atomicfile"
 )
 
-// save keeps the content of a file that lies at a path now, which is about to change or go. Something
-// else that lies there is none of it: then a call before did not do what it was about to.
+// save keeps the content of the file that lies at a path now and is about to be lost. If another file lies
+// there, nothing is kept: then an earlier call failed to move the file there.
 func (w *Watch) save(path string, s spot) {
 	t := w.unsaved[path]
 	delete(w.unsaved, path)
@@ -46,7 +46,7 @@ func (w *Watch) save(path string, s spot) {
 	w.bytes += size
 }
 
-// found ends the search for a content.
+// found forgets the paths where a content may lie.
 func (w *Watch) found(t *touched) {
 	for _, place := range t.places {
 		if w.unsaved[place] == t {
@@ -56,8 +56,8 @@ func (w *Watch) found(t *touched) {
 	t.places = nil
 }
 
-// pack keeps a content: in the ledger where it is small, or in a file of the history's, which is on the disk
-// only when the command has ended.
+// pack keeps a content: in the ledger if it is small, or else in a file of the history, which is synced to the
+// disk only when the command has ended.
 func (w *Watch) pack(t *touched, r io.Reader, size int64) error {
 	if err := w.store.begin(context.Background()); err != nil {
 		return err
@@ -76,8 +76,7 @@ func (w *Watch) pack(t *touched, r io.Reader, size int64) error {
 	return nil
 }
 
-// hold gives a content its name, before the log speaks of it. From before that until the watch ends it is not
-// removed.
+// hold stores a content before the log names it. From the start, and until the watch ends, it is not removed.
 func (s *Store) hold(w *Watch, p *packed) error {
 	s.mu.Lock()
 	s.contents.pinned[p.content.Hash]++
@@ -102,7 +101,7 @@ func (s *Store) release(w *Watch) {
 	w.held = nil
 }
 
-// addCommand adds the records of a command for good, with what was held for it.
+// addCommand adds the records of a command durably, with the contents that were held for it.
 func (s *Store) addCommand(ctx context.Context, w *Watch, lines []*line) error {
 	if len(lines) == 0 {
 		return nil
@@ -134,8 +133,8 @@ func (s *Store) addCommand(ctx context.Context, w *Watch, lines []*line) error {
 	})
 }
 
-// unknown are the lines of a command that the log does not have, as it has some where the host was killed
-// after that.
+// unknown returns the lines of a command that the log does not have yet. It may have some if the host was killed
+// right after it wrote them.
 func (x *index) unknown(lines []*line) []*line {
 	have := make(map[string]bool)
 	for i := range x.records {
@@ -146,7 +145,7 @@ func (x *index) unknown(lines []*line) []*line {
 	return slices.DeleteFunc(lines, func(l *line) bool { return have[l.Watch+"\x00"+l.Path] })
 }
 
-// flush has contents be on the disk.
+// flush syncs contents to the disk.
 func (s *Store) flush(hashes []string) error {
 	if len(hashes) == 0 {
 		return nil
@@ -166,7 +165,7 @@ func (s *Store) flush(hashes []string) error {
 	return atomicfile.SyncDir(s.dir.path)
 }
 
-// hashOf is what a file holds.
+// hashOf returns the hash and size of a file's content.
 func hashOf(ctx context.Context, f *os.File) (hash string, size int64, err error) {
 	h := sha256.New()
 	size, err = io.Copy(h, changes.Cancellable(ctx, io.NewSectionReader(f, 0, maxFile)))

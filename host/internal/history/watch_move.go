@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// Rename is told that what lies at one path may get another, and may replace what lies there; exchange that
-// the two may trade places.
+// Rename keeps what lies at to, and notes that what lies at from may lie at to from now on.
 func (w *Watch) Rename(from, to string, exchange bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -27,7 +26,7 @@ func (w *Watch) Rename(from, to string, exchange bool) {
 	switch {
 	case what.file == nil, exchange && other.file == nil, !exchange && other.file != nil && !what.replaces(other):
 		return // the call fails
-	case exchange: // first what both are: what is not known yet counts as nothing where something else comes to lie
+	case exchange: // note both first: moveOne takes a path without a note for one where nothing was
 		w.below(from, what, w.remember)
 		w.below(to, other, w.remember)
 		w.move(to, from, other)
@@ -37,7 +36,7 @@ func (w *Watch) Rename(from, to string, exchange bool) {
 	w.move(from, to, what)
 }
 
-// Link is told that what lies at one path may get another name too, if nothing lies there.
+// Link notes that what lies at from may lie at to as well.
 func (w *Watch) Link(from, to string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +58,7 @@ func (w *Watch) Link(from, to string) {
 	}
 }
 
-// both looks at two paths.
+// both opens what lies at two paths.
 func (w *Watch) both(from, to string) (what, other spot, err error) {
 	if what, err = w.at(from); err != nil {
 		w.unseen(from, err)
@@ -72,7 +71,7 @@ func (w *Watch) both(from, to string) (what, other spot, err error) {
 	return what, other, err
 }
 
-// replaces reports whether one file can get the name of another.
+// replaces reports whether a rename of s over other can succeed.
 func (s spot) replaces(other spot) bool {
 	switch {
 	case s.info.IsDir() != other.info.IsDir():
@@ -94,7 +93,7 @@ func (w *Watch) move(from, to string, s spot) {
 	w.below(from, s, func(path string, s spot) { w.moveOne(path, to+strings.TrimPrefix(path, from), s) })
 }
 
-// below calls do for what lies at a path, and for all that is below, but for what is left out.
+// below calls do for what lies at a path, and for everything below that is not left out.
 func (w *Watch) below(path string, s spot, do func(path string, s spot)) {
 	do(path, s)
 	if !s.info.IsDir() || w.leaves(path+string(filepath.Separator)) {
@@ -140,7 +139,7 @@ func (w *Watch) inside(path string, do func(path string, s spot)) {
 	}
 }
 
-// remember notes what lies at a path. A content is not kept yet.
+// remember notes what lies at a path, without keeping its content.
 func (w *Watch) remember(path string, s spot) {
 	if w.touched[path] != nil || w.leaves(path) {
 		return
@@ -167,7 +166,7 @@ func (w *Watch) moveOne(from, to string, s spot) {
 	}
 }
 
-// alsoAt notes one more place where a content may lie.
+// alsoAt notes one more path where a content may lie.
 func (w *Watch) alsoAt(t *touched, place string) {
 	if w.places >= maxPlaces {
 		w.lacks.add("it was moved too many times", t.path)
