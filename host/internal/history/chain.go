@@ -26,7 +26,7 @@ const (
 	// StateChanged is that something else changed the file before anyone looked, so
 	// that what the write left is nowhere, and nothing tells whether it was done.
 	StateChanged State = "changed since"
-	// StateRunning is what a command has changed so far that still runs.
+	// StateRunning is a change by a command that still runs.
 	StateRunning State = "running"
 )
 
@@ -156,7 +156,7 @@ func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
 	return list, nil
 }
 
-// all are the records, with those of commands that run still, which have no ids, at the end. What those keep is put
+// all returns the records, and after them those of commands that still run, which have no ids. What those keep is put
 // into held.
 func (s *Store) all(ctx context.Context, held map[string][]byte) ([]Record, error) {
 	running, fault := s.catchUp(ctx)
@@ -175,7 +175,7 @@ func (s *Store) all(ctx context.Context, held map[string][]byte) ([]Record, erro
 	return records, nil
 }
 
-// see looks at the file. One that was not read is known by its stamp.
+// see looks at the file as it is now.
 func (c *chain) see(ctx context.Context) {
 	if c.now = c.seen(); c.now != nil {
 		return
@@ -193,7 +193,7 @@ func (c *chain) see(ctx context.Context) {
 	c.now, c.info = found.Node, found.Info
 }
 
-// seen is what lies there, if it is one that a record knows by its stamp.
+// seen returns what is there, if a record knows that by its stamp, so that it need not be read.
 func (c *chain) seen() *Content {
 	known := func(want *Content, now *Content) bool { return isUnread(want) && want.Same(now) }
 	if !slices.ContainsFunc(c.writes, func(w Change) bool { return isUnread(w.Before) || isUnread(w.After) }) {
@@ -217,8 +217,8 @@ func (c *chain) seen() *Content {
 	return now
 }
 
-// tells reports whether a record tells of something of a kind: what is of another is not
-// looked at as what a write left.
+// tells reports whether the file can be of a kind after a write: regular files can, and
+// others if a record has one.
 func (c *chain) tells(kind changes.Kind) bool {
 	return kind == changes.File || slices.ContainsFunc(c.writes, func(w Change) bool { return w.Before.Is(kind) || w.After.Is(kind) })
 }
@@ -243,7 +243,7 @@ func (c *chain) judge(ctx context.Context) {
 	}
 }
 
-// kept reports whether what a path was can be given back.
+// kept reports whether what was at the path can be restored.
 func (c *chain) kept(ctx context.Context, want *Content) bool {
 	if !want.Is(changes.File) {
 		return !want.Is(changes.Other)
@@ -287,7 +287,7 @@ func (s *Store) List(ctx context.Context, sel Selection) ([]Change, error) {
 	return out, nil
 }
 
-// order is the place of a record: what has no id yet comes last.
+// order is the position of a record: those without an id come last.
 func order(id string) int {
 	if id == "" {
 		return math.MaxInt
@@ -305,7 +305,8 @@ type span struct {
 	// write that follows, nil where there is none.
 	broken string
 	later  *Change
-	// from is where the file lies now. Back says that what lies here is moved back, and gone that it was.
+	// from is where the file is now, if it is moved back. back says that the file here is to be moved back to
+	// another path, and gone that it was.
 	from       *span
 	back, gone bool
 }

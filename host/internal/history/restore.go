@@ -34,10 +34,10 @@ type Restored struct {
 	Call string `json:"call,omitempty"`
 	// Same says that there was nothing to do.
 	Same bool `json:"same,omitempty"`
-	// Filled is a directory that stays, for something else lies in it.
+	// Filled says that a directory stays, because something else lies in it.
 	Filled bool `json:"filled,omitempty"`
-	// Lost is a file that stays as it is, for what it was is not kept, or what it is cannot be, or it is, or was,
-	// a pipe or the like.
+	// Lost says that a file stays as it is: its former content is not kept, its present content cannot be kept,
+	// or it is or was a pipe or the like.
 	Lost bool `json:"lost,omitempty"`
 }
 
@@ -56,11 +56,11 @@ var ErrNothing = errors.New("the history holds no such write")
 // error is a *[ConflictError]. Each restoring is recorded, and so can be undone. It
 // returns what was done also with an error, which then came in the middle.
 //
-// Links are not followed, files are replaced at once, and get their former
-// permission bits back, but for set-uid and the like. A file that was not there
-// before is removed; directories that were made for what a tool wrote stay, and those that a
-// command made and in which something else lies. A file that holds what it held is left as it is, its
-// permission bits too, unless a command changed it: they were changed by no write.
+// Links are not followed. Files are replaced in one step, and get their former permission
+// bits back, apart from set-uid and the like. A file that was not there before is removed.
+// Directories that a tool made for its files stay, and so do those that a command made, if
+// something else lies in them. A file that has its former content already is left as it is;
+// its permission bits are restored only if a command changed it, as tools do not change them.
 func (s *Store) Restore(ctx context.Context, sel Selection, o RestoreOptions) ([]Restored, error) {
 	s.settleRunning(ctx)
 	chains, err := s.chains(ctx, sel)
@@ -135,7 +135,7 @@ func restorable(ctx context.Context, chains []*chain, sel Selection, force bool)
 	return spans, nil
 }
 
-// below reports whether one of some directories is above.
+// below reports whether the file lies below one of dirs.
 func (p *span) below(dirs map[string]bool) bool {
 	for dir := filepath.Dir(p.path); filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
 		if dirs[dir] {
@@ -145,9 +145,9 @@ func (p *span) below(dirs map[string]bool) bool {
 	return false
 }
 
-// pair finds the files that only have another name now: they are moved back.
+// pair finds the files that were only renamed: they are moved back.
 func pair(spans []*span) {
-	moved := make(map[string][]*span) // what is to go, by content
+	moved := make(map[string][]*span) // files that are to be removed, by content
 	for _, p := range spans {
 		if p.fault == nil && p.before == nil && p.now.Is(changes.File) && p.now.Size > 0 {
 			moved[p.now.Hash] = append(moved[p.now.Hash], p)
@@ -197,20 +197,20 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 	return c
 }
 
-// lost says that what the file was is nowhere.
+// lost reports whether the former content exists nowhere any more.
 func (p *span) lost(ctx context.Context) bool {
 	return p.before.Is(changes.File) && !p.now.Same(p.before) && p.from == nil && !p.kept(ctx, p.before)
 }
 
-// only says that a file is nowhere else, and something else before the command: it must not go.
+// only reports whether the file is the only copy of what another file was before: then it must not be removed.
 func (p *span) only() bool {
 	return isUnread(p.now) && !p.now.Same(p.before) && !p.back && p.contents.unread[p.now.Hash]
 }
 
-// modes says that permission bits count: commands change them, tools do not.
+// modes reports whether permission bits count: commands change them, tools do not.
 func (p *span) modes() bool { return p.after != nil && p.after.Mode != 0 }
 
-// is reports whether the file is what it is to be.
+// is reports whether the file is now as want says.
 func (p *span) is(want *Content) bool {
 	if p.modes() {
 		return p.now.Equal(want)
@@ -218,7 +218,7 @@ func (p *span) is(want *Content) bool {
 	return p.now.Same(want)
 }
 
-// fillsUp reports whether something lies in a directory that is to go, beside what goes before it.
+// fillsUp reports whether a directory that is to be removed contains more than what is removed before it.
 func (p *span) fillsUp(others []*span) bool {
 	if !p.now.Is(changes.Dir) || p.before.Is(changes.Dir) {
 		return false
@@ -235,8 +235,8 @@ func (p *span) fillsUp(others []*span) bool {
 	})
 }
 
-// inOrder are spans in the order in which they can be restored: directories before what is in them, and
-// what is to go from the inside out.
+// inOrder returns spans in the order in which to restore them: directories before what is in them, and
+// removals last, innermost first.
 func inOrder(spans []*span) []*span {
 	byPath := make(map[string]*span, len(spans))
 	list := make([]changes.Change, 0, len(spans))

@@ -13,11 +13,11 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// Applied is a path that got what was staged for it.
+// Applied is a path for which the staged change was made.
 type Applied struct {
 	Path string `json:"path"`
-	// Created says that there was nothing, Removed that there is nothing any more, and Same
-	// that the disk had just this already.
+	// Created says that nothing was there before, Removed that nothing is there now, and
+	// Same that the disk already was as staged.
 	Created bool `json:"created,omitempty"`
 	Removed bool `json:"removed,omitempty"`
 	Same    bool `json:"same,omitempty"`
@@ -25,22 +25,22 @@ type Applied struct {
 	// one applying have in common: it is undone by either.
 	History string `json:"history,omitempty"`
 	Call    string `json:"call,omitempty"`
-	// Notes say what of it could not be applied.
+	// Notes say what part of the change could not be made.
 	Notes []string `json:"notes,omitempty"`
 }
 
 // Conflict is why a change cannot be applied.
 type Conflict = changes.Conflict
 
-// ConflictError is that changes cannot be applied. None was.
+// ConflictError says that changes cannot be applied. None was.
 type ConflictError = changes.ConflictError
 
-// Apply does what is staged of a selection to the disk, and forgets that it was staged.
-// All of it is looked at before the first is done: where something is not what it was when
-// it was first staged, the error is a *[ConflictError]. It returns what was done also with
-// an error, which then came in the middle; the rest is staged still.
+// Apply makes the staged changes of a selection on the disk, and removes them from the
+// stage. All are checked before the first is made: if something on the disk is not what it
+// was when it was first staged, the error is a *[ConflictError]. If an error comes midway,
+// it returns the changes that were made as well; the rest is still staged.
 //
-// Nobody stages or discards anything meanwhile, and no command runs over it.
+// Meanwhile nobody can stage or discard anything, and no command can run over the stage.
 func (s *Store) Apply(ctx context.Context, sel Selection) ([]Applied, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +62,9 @@ type applying struct {
 	sel   Selection
 	call  capability.Call // what the history has all its writes under
 	done  []Applied
-	over  []*Entry // what is done
-	// closed are directories that get their modes in the end, as nothing could be put in them.
+	over  []*Entry // the changes that were made
+	// closed are directories that get their modes at the end, because nothing could be put into
+	// them with these.
 	closed []changes.Change
 }
 
@@ -93,7 +94,7 @@ func (a *applying) run(ctx context.Context) error {
 	return errors.Join(err, a.finish(err == nil))
 }
 
-// check looks at all changes.
+// check fails with a [ConflictError] unless all changes can be made.
 func check(ctx context.Context, list []Entry, sel Selection) error {
 	var conflicts []Conflict
 	for i := range list {
@@ -118,8 +119,8 @@ func check(ctx context.Context, list []Entry, sel Selection) error {
 	return nil
 }
 
-// writable tells why a path cannot be written, as far as that shows before: it leads over
-// a link by now, or below a file.
+// writable returns why a path cannot be written, as far as that is known in advance: a
+// directory on the way is now a link or a file.
 func writable(e *Entry) error {
 	found, err := changes.Find(e.Path)
 	if err != nil {
@@ -131,8 +132,8 @@ func writable(e *Entry) error {
 	return found.Close()
 }
 
-// announce notes what is about to be done: applying again after a kill knows what this one
-// made of a path.
+// announce notes what is about to be done, so that applying again after a kill knows which
+// changes on the disk are its own.
 func (a *applying) announce(list []Entry) error {
 	lines := make([]line, 0, len(list))
 	for i := range list {
@@ -164,9 +165,8 @@ func (a *applying) all(ctx context.Context, w *walk) error {
 	return a.shut(ctx)
 }
 
-// open has what the disk has be seen in directories that were replaced, once what it had
-// there is removed: what is applied in them, and no longer in the tree, would else be
-// hidden.
+// open removes the opaque mark of directories that were replaced, once what the disk had in
+// them is removed. Otherwise the mark would hide the files that are applied in them.
 func (a *applying) open(dirs []string) error {
 	for _, dir := range dirs {
 		if err := clearOpaque(a.store.tree.at(dir)); err != nil {
@@ -176,9 +176,9 @@ func (a *applying) open(dirs []string) error {
 	return nil
 }
 
-// The order to do changes in: what lies on the disk in a directory that is replaced goes
-// first; then come directories, so that files can be prepared in them, and what is removed
-// last.
+// The order of changes: first, what the disk has in directories that are replaced is
+// removed; then come directories, so that files can be prepared in them; then files, and
+// other removals last.
 const (
 	rankEarly = iota
 	rankDirs
@@ -187,7 +187,7 @@ const (
 	ranks
 )
 
-// order puts changes in the order to do them in. What is removed is from below.
+// order puts changes into the order in which to make them. Removals are innermost first.
 func order(list []Entry) (out [ranks][]*Entry) {
 	removed := make(map[string]bool)
 	for i := range list {
@@ -211,7 +211,7 @@ func order(list []Entry) (out [ranks][]*Entry) {
 	return out
 }
 
-// finish forgets what is done: all of it at once where that is all that was staged.
+// finish removes from the stage what was applied.
 func (a *applying) finish(whole bool) error {
 	s := a.store
 	if whole && len(a.sel.Paths) == 0 {
@@ -246,7 +246,7 @@ func (a *applying) finish(whole bool) error {
 	return nil
 }
 
-// noted adds to a failure to note what was done.
+// noted wraps a failure to record that changes were made.
 func noted(err error) error {
 	if err == nil {
 		return nil

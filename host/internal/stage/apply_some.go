@@ -13,19 +13,19 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// one is a change on its way.
+// one is a change that is being applied.
 type one struct {
 	e      *Entry
 	found  *changes.Found
 	staged *changes.Found // nil where it is no file
 	to     *Content
-	links  uint64            // how many names it had
-	put    *changes.Prepared // nil where there is nothing to do
+	links  uint64            // the number of hard links it had
+	put    *changes.Prepared // nil if there is nothing to do
 	done   Applied
-	over   bool // it was put in place
+	over   bool // the change was made
 }
 
-// close lets go of it, and takes away what was not put in place.
+// close closes its files, and removes what was prepared and not used.
 func (o *one) close() (err error) {
 	if o.put != nil && !o.over {
 		err = o.put.Discard()
@@ -38,8 +38,8 @@ func (o *one) close() (err error) {
 	return err
 }
 
-// some does some changes, of which none lies in another. Those before one that fails are
-// done.
+// some makes one batch of changes, none of which lies in another. If one fails, those before
+// it were made.
 func (a *applying) some(ctx context.Context, entries []*Entry) (err error) {
 	var list []*one
 	defer func() {
@@ -83,7 +83,7 @@ func (a *applying) some(ctx context.Context, entries []*Entry) (err error) {
 	return errors.Join(err, synced, failed)
 }
 
-// prepare looks at a path again, and makes ready what is to lie there.
+// prepare looks at a path again, and prepares its change.
 func (a *applying) prepare(ctx context.Context, o *one, later *workspace.Later) (err error) {
 	e := o.e
 	o.found, err = changes.Find(e.Path)
@@ -120,7 +120,7 @@ func (a *applying) prepare(ctx context.Context, o *one, later *workspace.Later) 
 	return err
 }
 
-// recheck completes what was found by what is known of it since it was checked, or checks
+// recheck takes the hash of an earlier check if the file has not changed since, or checks
 // again.
 func (a *applying) recheck(ctx context.Context, e *Entry, found *changes.Found) error {
 	if found.Node == nil && e.now == nil {
@@ -141,8 +141,8 @@ func (a *applying) recheck(ctx context.Context, e *Entry, found *changes.Found) 
 	return e.unchanged(ctx)
 }
 
-// passable is a directory that something can be put in: one that is to be closed gets its
-// mode in the end.
+// passable returns a mode for a directory with which files can be put into it. The mode that
+// it should have is set at the end, by shut.
 func (a *applying) passable(to *Content, path string) *Content {
 	const own = 0o700
 	if !to.Is(changes.Dir) || to.Mode == 0 || to.Mode&own == own {
@@ -154,7 +154,7 @@ func (a *applying) passable(to *Content, path string) *Content {
 	return &open
 }
 
-// shut gives directories the modes that they are to have in the end.
+// shut sets the modes of directories for which passable took another one.
 func (a *applying) shut(ctx context.Context) error {
 	for _, c := range slices.Backward(a.closed) {
 		found, err := changes.Find(c.Path)
@@ -168,7 +168,7 @@ func (a *applying) shut(ctx context.Context) error {
 	return nil
 }
 
-// commit puts changes in place, of which the history keeps what was there.
+// commit makes the prepared changes, once the history has kept what was there.
 func (a *applying) commit(ctx context.Context, list []*one) error {
 	var puts []*changes.Prepared
 	for _, o := range list {
@@ -200,8 +200,8 @@ func (a *applying) commit(ctx context.Context, list []*one) error {
 	return nil
 }
 
-// again looks at a path again that changed since it was looked at: it may be a directory in
-// which something was applied, or another name of a file that was.
+// again checks a path again if it changed since prepare: it may be a directory in which
+// something was applied, or another hard link of a file that was.
 func (a *applying) again(ctx context.Context, o *one) error {
 	info, _, err := workspace.Lstat(o.e.Path)
 	if err == nil && stampOf(info) != stampOf(o.found.Info) {
@@ -238,7 +238,7 @@ func (a *applying) first(list []*one) string {
 	return list[0].e.Path
 }
 
-// void takes back the history's records of what was not done.
+// void takes back the history's records of changes that were not made.
 func (a *applying) void(list []*one) (err error) {
 	for _, o := range list {
 		if o.done.History != "" {
@@ -248,7 +248,7 @@ func (a *applying) void(list []*one) (err error) {
 	return err
 }
 
-// Tool is the name of a tool that a history has for what was applied.
+// Tool is the name of the tool in the history's records of applied changes.
 const Tool = "stage apply"
 
 // keep has the history keep what paths are before they change.
@@ -285,7 +285,7 @@ type source struct {
 	*one
 }
 
-// open opens the staged content, and tells what of it cannot be applied.
+// open opens the staged content, and notes what of it cannot be applied.
 func (o *one) open() (changes.Source, error) {
 	var err error
 	if o.staged, err = changes.Find(o.e.place); err != nil {
@@ -307,7 +307,7 @@ func (o *one) open() (changes.Source, error) {
 	return source{o.staged.Reader(), o}, nil
 }
 
-// same fails where the staged content is not what it was when it was looked at.
+// same fails if the staged content has changed since it was listed.
 func (o *one) same() error {
 	if o.staged.File != nil {
 		info, err := o.staged.File.Stat()

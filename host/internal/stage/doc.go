@@ -20,35 +20,35 @@
 //	lock         locked while something is staged, applied or discarded
 //	busy         locked while commands run over what is staged
 //
-// The tree in upper is what counts: files, directories and links as they are to be, in the
-// format of an upper directory of overlayfs. So a directory of the session can be mounted
-// with its part of the tree over it, for commands; what those change is staged. It is one
-// tree by whole paths, and the upper directory of each mount a part of it: what is staged
-// stays where it is whichever directories a session has.
+// The tree in upper is the staged state: files, directories and links as they will be, in
+// the format of an upper directory of overlayfs. A directory of the session is mounted for
+// commands with its part of the tree over it, and so what they change is staged. It is one
+// tree of absolute paths, and the upper directory of each mount is a part of it. So what is
+// staged stays in place when the session's directories change.
 //
-// The log says what the tree does not: who wrote something, and what lay on the disk when
-// it was first changed (its base). Of what a tool writes that is known by its content. What
-// a command changed is found after it: its base is what lies on the disk then, known by its
-// times, or if that changed since the command began, a conflict. A log of which a line is
-// damaged is not gone by: what a session believes to have written must not be applied over
-// what nobody compared. Discarding everything begins anew.
+// The log says what the tree cannot: who wrote something, and what was on the disk when it
+// was first changed (its base). When a tool writes, the base is known by its content. What a
+// command changed is found afterwards: its base is what is on the disk then, known by its
+// times. If the disk changed after the command began, there is a conflict. A stage whose log
+// has a damaged line is not used: nothing may be applied over files that nobody compared.
+// Discarding everything repairs it.
 //
 // The lock orders processes: a person may apply or discard what is staged while the
-// session goes on in another process, which sees it with its next call, and mounts its
-// directories anew ([Store.Generation]). Nothing is applied while a command runs. Readers
-// need no lock.
+// session goes on in another process. That process sees the difference at its next call,
+// and mounts its directories anew ([Store.Generation]). Nothing is applied while a command
+// runs. Readers need no lock.
 //
 // # Applying
 //
-// Applying compares the tree with the disk, and does nothing where something on the disk is
-// not what its base says. Changes are done as [changes.Found.Put] does them, some hundred
-// at a time, directories first and removals last: their contents, the records of the
-// session's history, by which applying can be undone, and then their directories are
-// written out to the disk together. Before the first it notes all that it is about to do:
-// applying again after a kill takes what it finds done for done, also where something was
-// staged anew since. What is not changed after all, such as a file that a command opened
-// for writing and left as it was, is no change.
+// Applying compares the tree with the disk, and changes nothing if something on the disk is
+// not as its base says. Changes are made as [changes.Found.Put] makes them, some hundred at
+// a time, directories first and removals last. For each batch, first the contents are synced
+// to the disk together, then the records of the session's history, which can undo the
+// apply, and then the directories. Before the first change, applying notes everything that
+// it is about to do: after a kill, applying again takes such changes as done, even if
+// something was staged again since. A file that is as before, such as one that a command
+// opened for writing but did not change, is not a change.
 //
-// A directory that was removed, or replaced by another, is applied as a whole: what the
-// disk has in it goes first, and only then can a part of it be taken out of the tree.
+// A directory that was removed, or replaced by another, is applied as a whole: first, what
+// the disk has in it is removed. Until then no part of it can be applied or discarded alone.
 package stage

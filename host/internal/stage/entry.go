@@ -13,12 +13,11 @@ import (
 // Entry is one change that is staged.
 type Entry struct {
 	Path string `json:"path"`
-	// Content is what is staged, nil being that nothing lies there any more; and Base what
-	// lay on the disk when it was first changed, nil being nothing. What a command changed
-	// has no hash in its base.
+	// Content is what is staged; nil if the path is removed. Base is what was on the disk when
+	// the path was first changed; nil if nothing was. If a command changed it, Base has no hash.
 	Content *Content `json:"content,omitempty"`
 	Base    *Content `json:"base,omitempty"`
-	// From is where a new file was before, if one was removed that held the same.
+	// From is the former path of a new file, if a file with the same content was removed.
 	From string `json:"from,omitempty"`
 	// Calls are the ids of the calls that wrote it, in order, and Tool and Time are of
 	// the last.
@@ -26,41 +25,41 @@ type Entry struct {
 	Tool  string    `json:"tool,omitempty"`
 	Time  time.Time `json:"time"`
 
-	// place is where what is staged lies; empty of what is removed. Version tells its
-	// content from others.
+	// place is where the staged entry is stored; empty for what is removed. version
+	// identifies its content.
 	place, version string
-	// now is what lies on the disk; a file's hash is known where it may be equal.
+	// now is what is on the disk; a file's hash is known only if it may be equal to Content.
 	now   *Content
 	stamp string
-	// whole is the directory that was removed or replaced, and this change with it; empty
-	// for none.
+	// whole is the directory that was removed or replaced as a whole, and that this change is
+	// part of; empty for none.
 	whole string
-	// implied is a new directory that something is staged in: it needs no words.
+	// implied says that this is a new directory in which something is staged: it is not listed.
 	implied bool
-	// same says that the disk holds this already.
+	// same says that the disk already is as staged.
 	same bool
 	note *note
-	// names is how many names the staged file has.
+	// names is the number of hard links of the staged file.
 	names uint64
-	// fault is that it cannot be read, by its modes, what is staged.
+	// fault is why the staged entry cannot be read, such as its mode.
 	fault error
 }
 
-// Selection names changes of a stage: each path is that of one, or of a directory above
-// some, absolute and clean. Without any it is all of them.
+// Selection names changes of a stage by paths, or directories above them, absolute and
+// clean. Without paths it is all changes.
 type Selection struct{ Paths []string }
 
 func (s Selection) has(path string) bool {
 	return len(s.Paths) == 0 || slices.ContainsFunc(s.Paths, func(p string) bool { return path == p || changes.Below(path, p) })
 }
 
-// leadsTo reports whether a directory is above something that may be chosen, or chosen.
+// leadsTo reports whether a directory is selected, or above a selected path.
 func (s Selection) leadsTo(dir string) bool {
 	return s.has(dir) || slices.ContainsFunc(s.Paths, func(p string) bool { return changes.Below(p, dir) })
 }
 
-// after is what the path is to become on the disk as it now is. A mode that was not
-// changed by what is staged stays that of the disk.
+// after is what applying makes of the path. If the mode was not changed in the stage, the
+// mode on the disk is kept.
 func (e *Entry) after() *Content {
 	base := e.note.base
 	if !e.Content.Is(changes.File) || !e.now.Is(changes.File) || !base.Is(changes.File) || base.Mode != e.Content.Mode {
@@ -71,14 +70,13 @@ func (e *Entry) after() *Content {
 	return &kept
 }
 
-// change is the change as it would be done to the disk as it now is.
+// change is the change that applying makes on the disk.
 func (e *Entry) change() changes.Change {
 	return changes.Change{Path: e.Path, Before: e.now, After: e.after()}
 }
 
-// unchanged tells how what lies on the disk is not what was changed, or is nil. What is
-// just what is staged is as good, and so is what an applying made of it that did not come
-// to its end.
+// unchanged returns why the change cannot be applied, or nil: the disk must be as it was when
+// the path was first changed, as staged, or as an interrupted applying left it.
 func (e *Entry) unchanged(ctx context.Context) error {
 	n := e.note
 	switch {
@@ -117,7 +115,7 @@ func (e *Entry) unchanged(ctx context.Context) error {
 	return errors.New("it was changed by something else since it was staged")
 }
 
-// holds reports whether what lies on the disk is one of some.
+// holds reports whether the key of what is on the disk is one of keys.
 func (e *Entry) holds(ctx context.Context, keys []string) bool {
 	if e.now.Is(changes.File) && e.now.Hash == "" {
 		found, err := changes.Look(ctx, e.Path)
