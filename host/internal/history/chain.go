@@ -81,18 +81,18 @@ type chain struct {
 	info workspace.Info
 }
 
-// source reads what files were: from the history, or where something moved it.
+// source reads former contents: from the history, or from files that still have them.
 type source struct {
 	store *Store
-	// moved are the paths at which contents were left, by their hashes.
+	// moved are the paths that got a content by a write or move, by its hash.
 	moved map[string][]string
-	// unread are what files were that are too large to be kept.
+	// unread are the hashes of former files that are too large to be kept.
 	unread map[string]bool
-	// held are contents that commands keep which run still, by their hashes: compressed, or empty in files.
+	// held are contents of commands that still run, by hash: compressed, or empty if they are in files.
 	held map[string][]byte
 }
 
-// Content is [Store.Content], also of what a command keeps that runs still, and of what still lies somewhere.
+// Content is [Store.Content], but also finds contents of commands that still run, and contents in files.
 func (s *source) Content(ctx context.Context, want *Content) (io.ReadCloser, error) {
 	r, err := s.store.Content(want)
 	if !errors.Is(err, ErrNotKept) {
