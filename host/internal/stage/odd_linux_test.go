@@ -294,3 +294,27 @@ func TestClosedDirectory(t *testing.T) {
 		t.Errorf("it is %v, %v", info, err)
 	}
 }
+
+// TestModeOfDirectoryAbove applies or discards one file of a directory of which the mode is staged too: that stays.
+func TestModeOfDirectoryAbove(t *testing.T) {
+	t.Parallel()
+	for name, act := range map[string]func(r *room, sel stage.Selection) error{
+		"applied":   func(r *room, sel stage.Selection) error { _, err := r.Apply(t.Context(), sel); return err },
+		"discarded": func(r *room, sel stage.Selection) error { _, err := r.Discard(t.Context(), sel); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, u := layered(t)
+			u.mkdir("d")
+			u.must(os.Chmod(u.at("d"), 0o700))
+			u.write("d/x", "new", 0o644)
+			r.ran()
+			if err := act(r, stage.Selection{Paths: []string{r.path("d/x")}}); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.kinds(); got != "d: a directory > a directory" {
+				t.Errorf("staged still: %s", got)
+			}
+		})
+	}
+}

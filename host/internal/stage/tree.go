@@ -301,19 +301,30 @@ func (s *Store) drop(root *os.Root, e *Entry) {
 }
 
 // prune removes directories of the tree that nothing is staged in any more, upwards: those
-// that the disk has too, and those that were made for what was staged in them.
+// that the disk has too, with the mode that is staged, and those that were made for what was
+// staged in them.
 func (s *Store) prune(root *os.Root, dir string) {
 	for filepath.Dir(dir) != dir {
 		n := s.index.notes[dir]
 		info, err := os.Lstat(dir)
-		if there := err == nil && info.IsDir(); !there && n != nil && !n.began.IsZero() || there && isOpaque(s.tree.at(dir)) {
-			return // a command made it
+		there := err == nil && info.IsDir()
+		if !there && n != nil && !n.began.IsZero() || there && (isOpaque(s.tree.at(dir)) || s.hasMode(dir, n, info)) {
+			return // a command made or changed it
 		}
 		if root.Remove(within(dir)) != nil {
 			return
 		}
 		dir = filepath.Dir(dir)
 	}
+}
+
+// hasMode reports whether a directory has a mode in the tree that is to be applied.
+func (s *Store) hasMode(dir string, n *note, disk fs.FileInfo) bool {
+	info, err := os.Lstat(s.tree.at(dir))
+	if err != nil || info.Mode().Perm() == disk.Mode().Perm() {
+		return false
+	}
+	return n == nil || !n.base.Is(changes.Dir) || n.base.Mode != uint32(info.Mode().Perm())
 }
 
 // within is where a path has its place in the tree, from the tree's directory on.
