@@ -76,10 +76,10 @@ func (s *Store) Restore(ctx context.Context, sel Selection, o RestoreOptions) ([
 	run := restoring{history: s, of: sel.String(), dry: o.DryRun}
 	for some := range slices.Chunk(inOrder(spans), together) {
 		if err := run.restore(ctx, some); err != nil {
-			return run.out, err
+			return run.out, errors.Join(err, run.closing.Shut(ctx))
 		}
 	}
-	return run.out, nil
+	return run.out, run.closing.Shut(ctx)
 }
 
 // pin changes by how many restorings the contents of spans are needed. Those are not
@@ -274,6 +274,7 @@ type restoring struct {
 	dry     bool
 	call    string // of all records, empty before the first
 	out     []Restored
+	closing changes.Closing
 }
 
 // one is a file that is to be restored, with its record, and what is known of the file.
@@ -429,7 +430,7 @@ func (r *restoring) try(ctx context.Context, o *one) (err error) {
 		defer from.Close()
 		content = from
 	}
-	err = found.Put(ctx, o.before, content, func() error {
+	err = found.Put(ctx, r.closing.Open(o.path, o.before), content, func() error {
 		r.history.moment("recorded")
 		return nil
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/history"
+	"github.com/toolquay/toolquay/internal/testenv"
 )
 
 // command stands for one that tells what it is about to do, and does it.
@@ -400,4 +401,30 @@ func TestListedAtItsEnd(t *testing.T) {
 	if err != nil || len(changes) != 1 || changes[0].Lacks != "" || changes[0].State != history.StateDone {
 		t.Errorf("it sees %+v, %v", changes, err)
 	}
+}
+
+// TestClosedDirectory gives an ordinary user back what a directory held in which nothing can be put.
+func TestClosedDirectory(t *testing.T) {
+	t.Parallel()
+	if testenv.AsOrdinaryUser(t) {
+		return
+	}
+	r := newRoom(t, history.Options{})
+	r.put("d/a", "1")
+	r.put("d/b", "2")
+	c := r.command("c1")
+	c.check(os.Chmod(c.path("d"), 0o500)) // as it is before the command
+	c.w.Touch(c.path("d"), false)
+	c.check(os.Chmod(c.path("d"), 0o700))
+	c.remove("d/a")
+	c.remove("d/b")
+	c.remove("d")
+	c.end()
+	if got := r.undone(all); got != "d/ d/a=1 d/b=2" {
+		t.Error(got)
+	}
+	if info, err := os.Stat(r.path("d")); err != nil || info.Mode().Perm() != 0o500 {
+		t.Error(info, err)
+	}
+	c.check(os.Chmod(c.path("d"), 0o700)) // for its removal
 }

@@ -58,14 +58,12 @@ func (s *Store) Apply(ctx context.Context, sel Selection) ([]Applied, error) {
 
 // applying is one use of [Store.Apply]. The store is locked.
 type applying struct {
-	store *Store
-	sel   Selection
-	call  capability.Call // what the history has all its writes under
-	done  []Applied
-	over  []*Entry // the changes that were made
-	// closed are directories that get their modes at the end, because nothing could be put into
-	// them with these.
-	closed []changes.Change
+	store   *Store
+	sel     Selection
+	call    capability.Call // what the history has all its writes under
+	done    []Applied
+	over    []*Entry // the changes that were made
+	closing changes.Closing
 }
 
 func (a *applying) run(ctx context.Context) error {
@@ -162,7 +160,7 @@ func (a *applying) all(ctx context.Context, w *walk) error {
 			}
 		}
 	}
-	return a.shut(ctx)
+	return a.closing.Shut(ctx)
 }
 
 // open removes the opaque mark of directories that were replaced, once what the disk had in
@@ -218,11 +216,7 @@ func (a *applying) finish(whole bool) error {
 		return noted(s.reset())
 	}
 	if !whole { // those that are open yet are not done
-		open := make(map[string]bool, len(a.closed))
-		for i := range a.closed {
-			open[a.closed[i].Path] = true
-		}
-		a.over = slices.DeleteFunc(a.over, func(e *Entry) bool { return open[e.Path] })
+		a.over = slices.DeleteFunc(a.over, func(e *Entry) bool { return a.closing.Has(e.Path) })
 	}
 	if len(a.over) == 0 {
 		return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/toolquay/toolquay/abi"
@@ -116,7 +115,7 @@ func (a *applying) prepare(ctx context.Context, o *one, later *workspace.Later) 
 			return err
 		}
 	}
-	o.put, err = o.found.Prepare(ctx, a.passable(o.to, e.Path), content, later)
+	o.put, err = o.found.Prepare(ctx, a.closing.Open(e.Path, o.to), content, later)
 	return err
 }
 
@@ -141,34 +140,7 @@ func (a *applying) recheck(ctx context.Context, e *Entry, found *changes.Found) 
 	return e.unchanged(ctx)
 }
 
-// passable returns a mode for a directory with which files can be put into it. The mode that
-// it should have is set at the end, by shut.
-func (a *applying) passable(to *Content, path string) *Content {
-	const own = 0o700
-	if !to.Is(changes.Dir) || to.Mode == 0 || to.Mode&own == own {
-		return to
-	}
-	a.closed = append(a.closed, changes.Change{Path: path, After: to})
-	open := *to
-	open.Mode |= own
-	return &open
-}
-
-// shut sets the modes of directories for which passable took another one.
-func (a *applying) shut(ctx context.Context) error {
-	for _, c := range slices.Backward(a.closed) {
-		found, err := changes.Find(c.Path)
-		if err == nil {
-			err = errors.Join(found.Put(ctx, c.After, nil, nil), found.Close())
-		}
-		if err != nil {
-			return fmt.Errorf("setting the mode of %s: %w", c.Path, err)
-		}
-	}
-	return nil
-}
-
-// commit makes the prepared changes, once the history has kept what was there.
+// commit puts changes in place, of which the history keeps what was there.
 func (a *applying) commit(ctx context.Context, list []*one) error {
 	var puts []*changes.Prepared
 	for _, o := range list {

@@ -7,10 +7,8 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -167,8 +165,7 @@ func TestMadeWhileApplied(t *testing.T) {
 // its modes keep the host from reading be a conflict of its own.
 func TestOrdinaryUser(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() == 0 {
-		asNobody(t)
+	if testenv.AsOrdinaryUser(t) {
 		return
 	}
 	r, u := layered(t)
@@ -201,33 +198,6 @@ func TestOrdinaryUser(t *testing.T) {
 		t.Error(err)
 	}
 	r.emptied()
-}
-
-// asNobody runs the test again as a user who has nothing.
-func asNobody(t *testing.T) {
-	t.Helper()
-	const nobody = 65534
-	program, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer program.Close()
-	dir, err := os.MkdirTemp("/var/tmp", "stage-*") //nolint:usetesting // others cannot go there
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Chown(dir, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/fd/3", "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.ExtraFiles = []*os.File{program}
-	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), "HOME=/", "TMPDIR="+dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-		t.Errorf("%v\n%s", err, out)
-	}
 }
 
 // TestManyChanges takes a hundred thousand changes through all that a stage does.
