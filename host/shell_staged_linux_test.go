@@ -71,6 +71,28 @@ func TestStagedDirectories(t *testing.T) {
 	}
 }
 
+// TestStagedWritable stages what commands change in a directory that settings make writable and that lies
+// around the session's.
+func TestStagedWritable(t *testing.T) {
+	t.Parallel()
+	root := settledFiles(t, map[string]string{"work/f": "f\n", "beside": "b\n"})
+	h := newShelled(t, func(o *host.Options) { o.Shell.Sandbox.Writable = []string{root} })
+	s := stagedShell(t, h, filepath.Join(root, "work"))
+	for _, command := range []string{"cat f", "echo 1 >> f; echo 2 >> ../beside; cat f ../beside"} {
+		if got := told(t, s, command); !strings.HasPrefix(got, "f") {
+			t.Errorf("%s: it prints %q", command, got)
+		}
+	}
+	if got, want := stagedPaths(t, s, root), []string{"beside", "work/f"}; !slices.Equal(got, want) {
+		t.Errorf("staged are %q, and not %q", got, want)
+	}
+	for name, want := range map[string]string{"work/f": "f\n", "beside": "b\n"} {
+		if text, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(text) != want {
+			t.Errorf("%s holds %q, %v", name, text, err)
+		}
+	}
+}
+
 // TestStagedCrowd runs fifty commands at once in one stage, with tools that write beside them.
 func TestStagedCrowd(t *testing.T) {
 	t.Parallel()

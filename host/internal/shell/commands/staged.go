@@ -61,7 +61,10 @@ func (s *Shell) stage(ctx context.Context, staging Staging, p *capability.Sandbo
 // an earlier process may have staged something. Working are the session's directories.
 func (s *Shell) Show(ctx context.Context, working []string) error {
 	staging := s.call.Session.Staging()
-	overlays, end, err := s.mount(ctx, staging, &capability.SandboxPolicy{Working: working, Ended: s.call.Session.Ended()})
+	// All of a command's directories: one that lies around others cannot be mounted over them later.
+	p := &capability.SandboxPolicy{Working: slices.Concat(working, s.runner.writable(working)), Ended: s.call.Session.Ended()}
+	p.Repositories = repositories(p, s.call.Memory.Lookups().Follow)
+	overlays, end, err := s.mount(ctx, staging, p)
 	if err != nil {
 		return err
 	}
