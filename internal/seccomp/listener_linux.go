@@ -15,12 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Notify has a call wait until the filter's listener has answered; see [Listener]. Where several
-// filters speak of a call, one that refuses it counts before.
+// Notify makes a call wait until the filter's listener has answered; see [Listener]. If another
+// filter refuses the call, the refusal counts.
 const Notify = unix.SECCOMP_RET_USER_NOTIF
 
-// Flags of the system call that installs a filter, with which it returns a listener. With the second,
-// which Linux has since 5.19, a call that waits is disturbed by no signal but one that ends its process.
+// Flags of the system call that installs a filter. WithListener makes it return a listener. With
+// Undisturbed, since Linux 5.19, only a fatal signal interrupts a call that waits.
 const (
 	WithListener = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
 	Undisturbed  = unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
@@ -29,15 +29,15 @@ const (
 // Call is a system call that waits.
 type Call struct {
 	ID uint64
-	// Thread is the one that made it, by its number here.
+	// Thread is the thread that made it, by its id in this process's namespace.
 	Thread int
 	Number uintptr
 	Args   [6]uint64
 }
 
-// Listener hears the calls of a filter that has [Notify], and lets them go on. Calls are held up as long
-// as it is open and does not answer; when it is closed they fail with ENOSYS. It is for one goroutine, but
-// Close and Waits may be called by others.
+// Listener receives the calls of a filter with [Notify], and lets them go on. Calls wait while it is open and
+// does not answer; when it is closed they fail with ENOSYS. It is for one goroutine, but Close and Waits may be
+// called by others.
 type Listener struct {
 	fd   int
 	stop int // an eventfd
@@ -45,7 +45,7 @@ type Listener struct {
 	// mu guards stop, which is closed once over is set.
 	mu   sync.Mutex
 	over bool
-	// limit is how long a call waits at most, and late are those that did not wait.
+	// limit bounds how long a call waits, and late counts the calls that went on at the limit.
 	limit time.Duration
 	late  int
 }
@@ -66,10 +66,10 @@ type answered struct {
 	flags uint32
 }
 
-// ErrOver is that no process is left that the filter binds, or that the listener was closed.
+// ErrOver means that no process with the filter is left, or that the listener was closed.
 var ErrOver = errors.New("nothing is left to listen to")
 
-// Listen takes a listener over, which is closed if that fails. Limit is how long a call waits at most.
+// Listen takes over a listener, and closes it on failure. Limit bounds how long a call waits.
 func Listen(f *os.File, limit time.Duration) (*Listener, error) {
 	defer f.Close() // a copy is used
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
@@ -81,14 +81,15 @@ func Listen(f *os.File, limit time.Duration) (*Listener, error) {
 		_ = unix.Close(fd)
 		return nil, os.NewSyscallError("eventfd2", err)
 	}
-	// Who waits sleeps until the answer: whoever answers may have its processor. Linux before 6.6 says no.
+	// The waiting thread sleeps until the answer, so that the answering one can run on its processor. Linux
+	// before 6.6 refuses this, which only costs speed.
 	_, _, _ = unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	return &Listener{fd: fd, stop: stop, done: make(chan struct{}), limit: limit}, nil
 }
 
-// Serve calls do for each call, which goes on when that returns, until nothing is left to listen to, and
-// closes the listener. Where do takes longer than the limit, its call and those that come meanwhile go on, and
-// late is told how many they were when it is back. It is to be called once.
+// Serve calls do for each call, and lets the call go on when do returns. It ends when no process with the filter
+// is left, and closes the listener. If do takes longer than the limit, its call goes on, and so do calls that come
+// meanwhile; when do returns, late gets their number. Serve is called once.
 func (l *Listener) Serve(do func(Call), late func(n int)) error {
 	defer close(l.done)
 	defer l.give()
@@ -110,7 +111,7 @@ func (l *Listener) Serve(do func(Call), late func(n int)) error {
 	}
 }
 
-// attend lets a call go on when do has returned, or at the limit.
+// attend lets a call go on when do returns, or at the limit.
 func (l *Listener) attend(c Call, do func(Call)) error {
 	var fault error
 	back, stood := make(chan struct{}), make(chan struct{})
@@ -127,7 +128,7 @@ func (l *Listener) attend(c Call, do func(Call)) error {
 	return fault
 }
 
-// standIn lets calls go on until what is busy with one of them is back.
+// standIn lets calls go on until do returns.
 func (l *Listener) standIn(c Call, back <-chan struct{}) error {
 	for {
 		l.late++
@@ -136,7 +137,7 @@ func (l *Listener) standIn(c Call, back <-chan struct{}) error {
 			c, err = l.next(back)
 		}
 		if errors.Is(err, errBack) || errors.Is(err, ErrOver) {
-			return nil // who is back sees that too
+			return nil // Serve sees that too
 		}
 		if err != nil {
 			return err
@@ -144,10 +145,10 @@ func (l *Listener) standIn(c Call, back <-chan struct{}) error {
 	}
 }
 
-// errBack is that the other one is back.
-var errBack = errors.New("what was busy is back")
+// errBack means that do has returned.
+var errBack = errors.New("the handler has returned")
 
-// give gives the descriptors up.
+// give closes the descriptors.
 func (l *Listener) give() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +176,7 @@ func (l *Listener) wake() error {
 	return os.NewSyscallError("write", err)
 }
 
-// next waits for a call, or until somebody is back.
+// next waits for a call, or until back is closed.
 func (l *Listener) next(back <-chan struct{}) (Call, error) {
 	wait := -1
 	if back != nil {
@@ -185,7 +186,7 @@ func (l *Listener) next(back <-chan struct{}) (Call, error) {
 		list := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.stop), Events: unix.POLLIN}}
 		n, err := unix.Poll(list, wait)
 		select {
-		case <-back: // what came is for who is back
+		case <-back: // the next call is for Serve
 			return Call{}, errBack
 		default:
 		}
@@ -210,12 +211,12 @@ func (l *Listener) next(back <-chan struct{}) (Call, error) {
 			return Call{notice.id, int(notice.thread), uintptr(notice.number), notice.args}, nil
 		case unix.EINTR, unix.ENOENT: // its thread ended, or a signal came first
 		default:
-			return Call{}, fmt.Errorf("hearing of a system call: %w", errno)
+			return Call{}, fmt.Errorf("receiving a system call: %w", errno)
 		}
 	}
 }
 
-// goOn lets a call go on. One whose thread has ended is none any more.
+// goOn lets a call go on. If its thread has ended, there is nothing to do.
 func (l *Listener) goOn(c Call) error {
 	for {
 		answer := answered{id: c.ID, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
@@ -231,15 +232,15 @@ func (l *Listener) goOn(c Call) error {
 	}
 }
 
-// Waits reports whether a call waits still, so that what was read of its thread was that thread's.
+// Waits reports whether a call still waits. If so, what was read of its thread before is that thread's: the id
+// was not reused.
 func (l *Listener) Waits(c Call) bool {
 	id := c.ID
 	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
 	return errno == 0
 }
 
-// ListenerFlags are the flags with which this kernel installs a filter that has a listener; 0 is that
-// it has none.
+// ListenerFlags are the flags with which this kernel installs a filter with a listener; 0 if it cannot.
 func ListenerFlags() uintptr {
 	known := func(flags uintptr) bool { // where they are, the kernel looks for the filter, and there is none
 		_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, 0)

@@ -29,9 +29,9 @@ import (
 // MaxTrialTime is how long a command is tried before a person is asked about it.
 const MaxTrialTime = 20 * time.Second
 
-// trial is a run of a call's command before a person is asked about it, in a sandbox of its own: with
-// no network, over overlays of which nothing lasts. Nobody is told of it. If it stands, its result is
-// the call's, and what it changed is done to the disk.
+// trial runs a call's command before a person is asked about it: in a sandbox of its own, without a
+// network, over throwaway overlays. Observers are not told. If it stands, its result is the call's,
+// and its changes are made on the disk.
 type trial struct {
 	*storage.Trial
 	world   *world

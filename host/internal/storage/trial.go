@@ -36,9 +36,9 @@ var (
 	errDiskFull  = errors.New("more than 2 GiB was written to the disk while it ran")
 )
 
-// Trial is a stage of one command, which is tried before a person is asked about it. Nothing of it
-// lasts but what is applied, and nothing of a process that is killed: it lies in the session's
-// scratch directory.
+// Trial is the stage of one command that is tried before a person is asked about it. Only what is
+// applied lasts. It lies in the session's scratch directory, so that nothing is left if the process
+// is killed.
 type Trial struct {
 	*Staging
 	dir, outputs, temp string
@@ -46,7 +46,7 @@ type Trial struct {
 	once               sync.Once
 }
 
-// NewTrial makes one, which is to be closed. What is applied is in the history under the call.
+// NewTrial makes a trial, which the caller closes. What is applied is in the history under the call.
 func (s *Session) NewTrial(by capability.Call) (_ *Trial, err error) {
 	t := &Trial{}
 	if t.temp, err = s.Temp(); err != nil {
@@ -74,7 +74,7 @@ func (s *Session) NewTrial(by capability.Call) (_ *Trial, err error) {
 	return t, nil
 }
 
-// Scrap returns where changes in a directory lie of which nobody wants to know, such as those of
+// Scrap returns an overlay for a directory whose changes are neither shown nor applied, such as
 // caches.
 func (t *Trial) Scrap(root string) (Layer, error) {
 	l := Layer{Root: root, Upper: filepath.Join(t.dir, "scrap", "upper"), Work: filepath.Join(t.dir, "scrap", "work")}
@@ -83,10 +83,10 @@ func (t *Trial) Scrap(root string) (Layer, error) {
 	return l, errors.Join(err, os.MkdirAll(l.Upper, 0o700), os.MkdirAll(l.Work, 0o700))
 }
 
-// OutputDir is where the command's output lies, which lasts once Keep is called.
+// OutputDir is the directory of the command's output. Close removes it unless Keep was called.
 func (t *Trial) OutputDir() string { return t.outputs }
 
-// Keep says that the command's output is the call's.
+// Keep keeps the command's output, which is now the call's.
 func (t *Trial) Keep() { t.kept = true }
 
 // Bound looks at the trial's size until ctx ends, and calls full once it is too large.
@@ -113,7 +113,7 @@ func (t *Trial) Bound(ctx context.Context, full func(err error)) {
 	}
 }
 
-// Small fails with [ErrTrialFull] where the command changed too much.
+// Small fails with [ErrTrialFull] if the command changed too much.
 func (t *Trial) Small(ctx context.Context) error {
 	var bytes, files int64
 	err := filepath.WalkDir(t.dir, func(_ string, e fs.DirEntry, err error) error {
@@ -135,12 +135,12 @@ func (t *Trial) Small(ctx context.Context) error {
 type Modified struct {
 	Path    string
 	Removed bool
-	// Odd says what it is, if that cannot be made on the disk, such as a socket.
+	// Odd says what it is if it cannot be applied, such as "a socket".
 	Odd string
 }
 
-// Changes are what the command changed. Where directories lie in this machine's /tmp, there are
-// empty ones in the session's for them to be mounted on: those are discarded.
+// Changes returns what the command changed. The session's own /tmp has empty directories as mount
+// points for directories that lie in this machine's /tmp: those are discarded.
 func (t *Trial) Changes(ctx context.Context) (out []Modified, err error) {
 	for {
 		list, err := t.stage.List(stage.Selection{}) //nolint:contextcheck // it takes none
@@ -184,8 +184,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Patch writes what applying the changes would do, of which there must be some, for people: with
-// names relative to a directory, and what a patch has no words for in a line each.
+// Patch writes the changes as a patch for people, with names relative to a directory. There must be
+// some changes. What a patch cannot show gets a line each.
 func (t *Trial) Patch(ctx context.Context, w io.Writer, dir string) error {
 	notes, err := t.stage.Patch(ctx, w, stage.Selection{}, changes.PatchOptions{Dir: dir, Outside: true})
 	for _, n := range notes {
@@ -196,8 +196,8 @@ func (t *Trial) Patch(ctx context.Context, w io.Writer, dir string) error {
 	return err
 }
 
-// Apply does the changes to the disk: all, or none, with the code [abi.CodeChanged], where something
-// is not as the command found it.
+// Apply makes the changes on the disk. If something is no longer as the command found it, none is
+// made, and the error has [abi.CodeChanged].
 func (t *Trial) Apply(ctx context.Context) error {
 	_, err := t.stage.Apply(ctx, stage.Selection{})
 	if conflict, ok := errors.AsType[*stage.ConflictError](err); ok {

@@ -12,15 +12,15 @@ import (
 type verb uint8
 
 const (
-	open   verb = iota // opens it to be written to, and perhaps makes it
-	make_              // makes it, where nothing is
+	open   verb = iota // opens it for writing, and may create it
+	make_              // creates it, if the path is free
 	alter              // changes it or its permissions
 	remove             // removes it
-	rename             // gives it another name
-	link               // gives it one more name
+	rename             // renames it
+	link               // makes a hard link to it
 )
 
-// none stands for an argument that a call has not.
+// none stands for an argument that a call does not have.
 const none = -1
 
 // call says where the arguments of a call are that name a file.
@@ -32,7 +32,7 @@ type call struct {
 	newDir, newPath int
 }
 
-// known are the calls that are told of. Others of other machines are added to them.
+// known are the calls that are reported. withOlder adds those that only some architectures have.
 var known = withOlder(map[uintptr]call{
 	unix.SYS_OPENAT:    {verb: open, dir: 0, path: 1, flags: 2},
 	unix.SYS_OPENAT2:   {verb: open, dir: 0, path: 1, flags: none},
@@ -49,10 +49,10 @@ var known = withOlder(map[uintptr]call{
 	unix.SYS_RENAMEAT2: {verb: rename, dir: 0, path: 1, flags: 4, newDir: 2, newPath: 3},
 })
 
-// writing are the flags of which a file has one that is opened to be changed or made.
+// writing are the open flags with which a file may be changed or created.
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// Filter has the calls wait that are told of, or of those only the ones that give a file another name.
+// Filter makes the calls wait that are reported; with renames only those that rename a file.
 func Filter(renames bool) seccomp.Program {
 	var rules []seccomp.Rule
 	for number, c := range known {

@@ -1,17 +1,17 @@
-// Package touches tells which files a command is about to change, before it does.
+// Package touches reports which files a command is about to change, before it does.
 //
-// A filter ([Filter]) has the calls wait that can make, change or remove files by their paths; what only reads
-// pays nothing. A [Watch] hears of each, finds out which file it is about, tells a [Handler], and lets the
-// call go on. Files are named by their real paths, as the command's sandbox has them at the same place
-// as the machine.
+// A filter ([Filter]) makes system calls wait that can create, change or remove files by their paths; calls that
+// only read are not held. A [Watch] receives each call, finds out which file it is about, tells a [Handler], and
+// lets the call go on. Files are named by their real paths, which are the same in the command's sandbox and
+// outside.
 //
-// It is no fence. What a thread names can become another between the look and the call, as can what
-// lies there: then a handler is told the wrong name, or none. What is written to a file that was opened
-// before the filter was there is not told either, nor what a socket makes by being bound, nor changes of
-// owners, times and extended attributes.
+// It is not a security boundary. The path that a thread names, and what lies there, can change between the
+// report and the call: then the handler gets a wrong name, or none. Not reported are writes to a file that was
+// opened before the filter was installed, sockets that are bound, and changes of owners, times and extended
+// attributes.
 //
-// A handler that takes longer than [Patience] is not waited for: the call goes on, and so do all that follow
-// until it is back, when it is told that it missed them.
+// A handler that takes longer than [Patience] is not waited for: its call goes on, and so do all calls until it
+// returns. Then it is told that it missed them.
 //
 // Only Linux has such filters.
 package touches
@@ -24,21 +24,21 @@ import (
 // Patience is how long a call waits for a handler.
 const Patience = 10 * time.Second
 
-// Handler is told of paths before something happens there. A call waits until it returns.
+// Handler is told of paths before a command changes them. The command waits until it returns.
 type Handler interface {
-	// Begin is called before anything else. Look opens what lies at a path, as the command finds it, to be
-	// looked at and not to be read: it follows no link, on the way neither. Errors are [fs.ErrNotExist],
-	// [fs.ErrPermission] where it is not told of, and [os.ErrClosed] where the command does not wait any more, so
-	// that what it finds there is no answer. It is only for the methods below.
+	// Begin is called first. Look opens what lies at a path as the command sees it, for its metadata and not for
+	// reading. It follows no links, neither on the way nor at the path. Errors are [fs.ErrNotExist],
+	// [fs.ErrPermission] if the path is not watched, and [os.ErrClosed] if the command no longer waits, so that
+	// the answer would not count. Look works only during a call of Touch, Rename or Link.
 	Begin(look func(path string) (*os.File, error))
-	// Touch is told that something may be made, changed or removed at a path. Fresh says that something
-	// may be made, and only if nothing lies there.
+	// Touch says that something may be created, changed or removed at a path. Fresh says that it is only
+	// created, and only if the path is free.
 	Touch(path string, fresh bool)
-	// Rename is told that what lies at one path may be moved to another one, where it would replace what
-	// lies there. Exchange says that the two trade places.
+	// Rename says that from may be renamed to to, replacing what lies there. Exchange says that the two trade
+	// places.
 	Rename(from, to string, exchange bool)
-	// Link is told that what lies at one path may get another name too, if nothing lies there.
+	// Link says that a hard link to from may be made at to, if that path is free.
 	Link(from, to string)
-	// Missed is told that something may be changed, and that it cannot be said what.
+	// Missed says that something may have been changed, and that it is not known what.
 	Missed(err error)
 }

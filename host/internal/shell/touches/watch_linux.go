@@ -14,7 +14,7 @@ import (
 	"github.com/toolquay/toolquay/internal/seccomp"
 )
 
-// Watch tells a handler what a command is about to change.
+// Watch reports to a handler what a command is about to change.
 type Watch struct {
 	listener *seccomp.Listener
 	owns     func(path string) bool
@@ -24,9 +24,8 @@ type Watch struct {
 	paths
 }
 
-// Begin begins to tell, until nothing is left of what the filter binds, or until Close. Root is the root
-// directory of the command's sandbox, and owns says of a real path there whether it is to be told of.
-// The files are taken over.
+// Begin begins to report, until no process with the filter is left, or until Close. Root is the root directory
+// of the command's sandbox, and owns reports whether a real path there is watched. Begin takes over the files.
 func Begin(listener, root *os.File, owns func(path string) bool, h Handler) (*Watch, error) {
 	l, err := seccomp.Listen(listener, Patience)
 	if err != nil {
@@ -61,16 +60,16 @@ func (w *Watch) look(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// late is told how many calls went on while the handler was busy with another one.
+// late reports how many calls went on while the handler was busy with another one.
 func (w *Watch) late(n int) {
 	w.handler.Missed(fmt.Errorf("%d changes were missed, because keeping one took more than %v", n, Patience))
 }
 
-// Close ends the telling, and waits for the handler, but not longer than a call does. What is left of the
-// command cannot change files any more.
+// Close ends the reports. It waits for the handler, but not longer than a call does. Processes of the command
+// that are left can no longer change files.
 func (w *Watch) Close() error { return w.listener.Close() }
 
-// hear tells of a call.
+// hear reports a call.
 func (w *Watch) hear(c seccomp.Call) {
 	k, ok := known[c.Number]
 	if !ok {
@@ -102,7 +101,7 @@ func (w *Watch) hear(c seccomp.Call) {
 	}
 }
 
-// opened tells of a file that is opened to be written to.
+// opened reports a file that is opened for writing.
 func (w *Watch) opened(c seccomp.Call, k call) error {
 	flags, err := w.openFlags(c, k)
 	if err != nil {
@@ -116,7 +115,7 @@ func (w *Watch) opened(c seccomp.Call, k call) error {
 	return w.touch(c, k, !exclusive && flags&unix.O_NOFOLLOW == 0, exclusive)
 }
 
-// openFlags are those that a call opens a file with.
+// openFlags returns the flags of a call that opens a file.
 func (w *Watch) openFlags(c seccomp.Call, k call) (uint64, error) {
 	switch {
 	case k.flags > none:
@@ -127,7 +126,7 @@ func (w *Watch) openFlags(c seccomp.Call, k call) (uint64, error) {
 	return unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC, nil
 }
 
-// touch tells of the file that a call names.
+// touch reports the file that a call names.
 func (w *Watch) touch(c seccomp.Call, k call, follow, fresh bool) error {
 	path, err := w.named(c, k.dir, k.path, follow)
 	if err == nil && path != "" {
@@ -136,7 +135,7 @@ func (w *Watch) touch(c seccomp.Call, k call, follow, fresh bool) error {
 	return err
 }
 
-// renamed tells of a file that gets another name.
+// renamed reports a rename.
 func (w *Watch) renamed(c seccomp.Call, k call) error {
 	flags := uint64(0)
 	if k.flags > none {
@@ -162,7 +161,7 @@ func (w *Watch) renamed(c seccomp.Call, k call) error {
 	return nil
 }
 
-// linked tells of a file that gets one more name.
+// linked reports a new hard link.
 func (w *Watch) linked(c seccomp.Call, k call) error {
 	follow := k.flags > none && c.Args[k.flags]&unix.AT_SYMLINK_FOLLOW != 0
 	from, err := w.named(c, k.dir, k.path, follow)
@@ -181,8 +180,8 @@ func (w *Watch) linked(c seccomp.Call, k call) error {
 	return nil
 }
 
-// named finds the path of a file that a call names by a directory and a path in its arguments; empty is
-// one that nobody is told of.
+// named returns the real path of the file that a call names by a directory and a path in its arguments. It is
+// empty if the path is not watched.
 func (w *Watch) named(c seccomp.Call, dir, path int, follow bool) (string, error) {
 	at := unix.AT_FDCWD
 	if dir > none {
@@ -204,7 +203,7 @@ func (w *Watch) named(c seccomp.Call, dir, path int, follow bool) (string, error
 	return w.own(found), err
 }
 
-// own is the path, if it is to be told of.
+// own returns the path if it is watched, and else an empty one.
 func (w *Watch) own(path string) string {
 	if path == "" || !w.owns(path) {
 		return ""
