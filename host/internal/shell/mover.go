@@ -12,11 +12,11 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell/touches"
 )
 
-// mover lets a command whose changes are staged give directories other names. An overlay refuses that
-// (EXDEV) for directories that the disk has, and not all programs go on by copying: git does not. So
-// before the call goes on, all that is in such a directory is moved to one that is the overlay's own,
-// which then takes its place. It moves as the command would, by its own mounts: what that may not
-// change is not changed, and then the call fails as it would have.
+// mover lets a command whose changes are staged rename directories. An overlay refuses that (EXDEV)
+// for directories that are on the disk, and not all programs then copy instead: git does not. So before
+// the call goes on, all files of such a directory are moved to a new one in the overlay, which takes its
+// place. mover works through the mounts of the command, so it changes nothing that the command could
+// not change. If it fails, the call fails with EXDEV.
 type mover struct {
 	look func(path string) (*os.File, error)
 }
@@ -38,7 +38,7 @@ func (*mover) Link(string, string) {}
 // Missed needs nothing done: the call fails as it would have.
 func (*mover) Missed(error) {}
 
-// Rename has directories be the overlay's own. Where that fails the command is told by its call.
+// Rename prepares directories for a rename. Errors are not reported: the command's call fails then.
 func (m *mover) Rename(from, to string, exchange bool) {
 	_ = m.own(from)
 	if exchange {
@@ -46,10 +46,10 @@ func (m *mover) Rename(from, to string, exchange bool) {
 	}
 }
 
-// own has a directory that the disk has, too, be one of the overlay alone.
+// own replaces a directory that is on the disk by one of the overlay alone, with the same files.
 func (m *mover) own(path string) error {
 	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
-		return err // the disk has none
+		return err // it is not on the disk
 	}
 	above, err := m.look(filepath.Dir(path))
 	if err != nil {
@@ -74,7 +74,7 @@ func (m *mover) own(path string) error {
 	return root.Rename(aside, name)
 }
 
-// moving moves directories file by file, until a time that is not zero.
+// moving moves directories file by file, until a time unless that is zero.
 type moving struct {
 	root  *os.Root
 	until time.Time
@@ -82,7 +82,7 @@ type moving struct {
 
 var errLongMove = errors.New("moving the directory takes too long")
 
-// dir moves what is in a directory to another one, which is made or there, and removes the first.
+// dir moves what is in a directory to another one, which it makes if needed, and removes the first.
 func (m moving) dir(from, to string) error {
 	info, err := m.root.Lstat(from)
 	if err != nil {
@@ -119,7 +119,7 @@ func (m moving) dir(from, to string) error {
 	return m.root.Remove(from)
 }
 
-// likeDir gives a directory what is known of another one.
+// likeDir gives a directory the mode and times of another one.
 func likeDir(root *os.Root, name string, info fs.FileInfo) error {
 	return errors.Join(root.Chmod(name, info.Mode().Perm()), root.Chtimes(name, info.ModTime(), info.ModTime()))
 }

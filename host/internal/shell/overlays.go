@@ -11,8 +11,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 )
 
-// Overlays are mounted over the directories of a session whose commands are staged. They last at
-// least until Close.
+// Overlays are the overlays over the directories of a staged session. They last at least until Close.
 type Overlays struct {
 	sandbox   *sandbox.Sandbox
 	namespace *sandbox.Namespace
@@ -21,8 +20,9 @@ type Overlays struct {
 
 var _ capability.StagedTree = (*Overlays)(nil)
 
-// Stage mounts overlays for the commands of a session, by the channel that is closed when it ends.
-// Those that are mounted already stay. It fails with [sandbox.ErrOverlay] where there can be none.
+// Stage mounts overlays for the commands of a session, which is identified by the channel that is
+// closed when it ends. Overlays that are mounted already stay. It fails with [sandbox.ErrOverlay] if
+// this system cannot mount them.
 func (c *Capability) Stage(ctx context.Context, ended <-chan struct{}, layers []sandbox.Layer) (*Overlays, error) {
 	if !c.setup.confines() {
 		return nil, sandbox.ErrOverlay
@@ -42,8 +42,7 @@ func (c *Capability) Stage(ctx context.Context, ended <-chan struct{}, layers []
 	return o, nil
 }
 
-// TryOverlay reports whether commands can be staged with what they change in a directory: nil, or
-// why not.
+// TryOverlay returns why changes of commands cannot be staged in a directory, or nil.
 func (c *Capability) TryOverlay(ctx context.Context, dir string) error {
 	if !c.setup.confines() {
 		return sandbox.ErrOverlay
@@ -57,7 +56,7 @@ func (o *Overlays) At(path string) string { return o.namespace.At(path) }
 // Resolve is as [capability.StagedTree] has it.
 func (o *Overlays) Resolve(path string) (string, error) { return o.namespace.Resolve(path) }
 
-// Run runs a program of this process's own where commands find files; see [sandbox.Sandbox.Run].
+// Run runs a program for this process that sees the same files as commands; see [sandbox.Sandbox.Run].
 func (o *Overlays) Run(ctx context.Context, dir string, argv, env []string, input []byte, most int) ([]byte, error) {
 	return o.sandbox.Run(ctx, o.namespace, process.Command{Path: argv[0], Args: argv, Env: env, Dir: dir}, input, most)
 }
@@ -65,8 +64,8 @@ func (o *Overlays) Run(ctx context.Context, dir string, argv, env []string, inpu
 // Open opens a directory with an overlay over it. The file is the caller's.
 func (o *Overlays) Open(root string) (*os.File, error) { return o.namespace.Overlaid(root) }
 
-// Sought reports whether commands that find the overlays tried to reach something beyond their
-// loopback, or there and nothing listened.
+// Sought reports whether commands over these overlays tried to reach something beyond their
+// loopback, or something on it where nothing listened.
 func (o *Overlays) Sought(ctx context.Context) (beyond, refused bool, err error) {
 	return o.sandbox.Sought(ctx, o.namespace)
 }
@@ -74,7 +73,7 @@ func (o *Overlays) Sought(ctx context.Context) (beyond, refused bool, err error)
 // Close ends the use of the overlays. It is safe to repeat.
 func (o *Overlays) Close() error { return o.giveBack() }
 
-// at is the path by which this process finds what the command finds.
+// at is the path under which this process finds what the command finds at path.
 func (h *confinement) at(path string) string {
 	if h.Staged == nil {
 		return path
@@ -82,7 +81,7 @@ func (h *confinement) at(path string) string {
 	return h.Staged.At(path)
 }
 
-// resolve is [filepath.EvalSymlinks] of what the command finds.
+// resolve is [filepath.EvalSymlinks] as the command sees files.
 func (h *confinement) resolve(path string) (string, error) {
 	if h.Staged == nil {
 		return filepath.EvalSymlinks(path)

@@ -7,16 +7,16 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// tells reports whether the command is heard of before it changes something: for the history, or where its
-// changes are staged, for a [mover].
+// tells reports whether the sandbox reports the command's changes in advance: to the history or, if the changes
+// are staged, to a [mover].
 func (c *coldChild) tells() bool {
 	return (c.scope.History != nil || c.held.Staged != nil) && c.held.sandboxed && !c.held.readOnly && !c.held.lasting && c.setup.Sandbox.Tells()
 }
 
-// places are the directories in which the command may change files that are the user's.
+// places are the directories in which the command may change files of the user.
 func (h *confinement) places() []string { return slices.Concat(h.Working, h.Repositories, h.Opened) }
 
-// tell has the history keep what files are before the command changes them, which waits for that.
+// tell begins the reports. The command waits until its history or mover has handled each.
 func (c *coldChild) tell() error {
 	switch {
 	case !c.tells():
@@ -36,7 +36,7 @@ func (c *coldChild) tell() error {
 	return nil
 }
 
-// kept ends that. It returns what the history does not have of the command's changes.
+// kept ends the reports to the history. It returns a sentence on what the history does not keep.
 func (c *coldChild) kept() string {
 	ctx := context.Background() // the command is over, whatever became of its call
 	switch {

@@ -29,8 +29,8 @@ const (
 	trialLook = 200 * time.Millisecond
 )
 
-// ErrTrialFull is that a command changed more than a trial takes, and errDiskFull that it may have, in files that
-// have no names.
+// ErrTrialFull means that a command changed more than a trial allows, and errDiskFull that it may have, in files
+// without names.
 var (
 	ErrTrialFull = errors.New("it changed more than 512 MiB, or 100,000 files")
 	errDiskFull  = errors.New("more than 2 GiB was written to the disk while it ran")

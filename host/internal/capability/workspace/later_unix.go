@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Later are directories that got new names, to be written out to the disk together: what
-// many commits change in one directory costs one wait for the disk then. Until Sync what was
-// committed may be lost if the machine stops. It is for one goroutine.
+// Later collects directories in which names changed, to sync them together: then many
+// commits in one directory wait for the disk once. Until Sync, what was committed may be
+// lost in a power failure. It is for one goroutine.
 type Later struct{ dirs map[inode]int }
 
 type inode struct{ device, number uint64 }
@@ -45,7 +45,7 @@ func (l *Later) note(dir int) error {
 	return nil
 }
 
-// Sync writes them out.
+// Sync syncs the directories to the disk.
 func (l *Later) Sync() error {
 	var list []func() error
 	for _, fd := range l.dirs {
@@ -59,8 +59,8 @@ func (l *Later) Sync() error {
 	return together(list)
 }
 
-// Later has Commit leave it to l to write out directories.
+// Later makes Commit leave directories to l instead of syncing them.
 func (d *Draft) Later(l *Later) { d.calls.syncDir = l.note }
 
-// Later has Commit and SetMode leave it to l to write out directories.
+// Later makes Commit and SetMode leave directories to l instead of syncing them.
 func (s *Spot) Later(l *Later) { s.calls.syncDir = l.note }

@@ -9,23 +9,23 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 )
 
-// Overlaid is a node as a session sees it whose writes are staged: the path, and with
-// it what rules judge, is that on the disk, and the content is what is staged. Without
-// a stage it is the node. It is not safe for concurrent use.
+// Overlaid is a node as a staged session sees it: its path, which rules judge, is that on the
+// disk, and its content is what is staged. Without a stage it is the node. It is not safe for
+// concurrent use.
 type Overlaid struct {
 	*Node
-	// Info is of what the session sees: of the staged content, where there is some.
+	// Info is the metadata of what the session sees: of the staged content, if there is some.
 	Info Info
 	// Staged is what is staged for this file; nil is nothing.
 	Staged *capability.Staged
 
-	// content is the staged content, held; nil is none.
+	// content is the staged content, held open; nil is none.
 	content *Node
 	// absent says that what the session sees is not on the disk: a directory that only
 	// staged files lie in, or nothing.
 	absent bool
-	// vacant says that nothing lies there, and that something can be staged all the same,
-	// whatever the disk has there.
+	// vacant says that the path was removed in the stage, so that something new can be staged,
+	// whatever is on the disk.
 	vacant bool
 	fault  error
 }
@@ -46,8 +46,8 @@ func Overlay(cwd, path string, stage capability.Stage) (*Overlaid, error) {
 	return o, nil
 }
 
-// locate resolves a path: on the disk, unless what is staged may lead elsewhere. It reports
-// as over what leads nowhere, so that nothing can be staged there either.
+// locate resolves a path, on the disk or, if links or removals may be staged, in the stage. over
+// reports that the path leads nowhere, so that nothing can be staged there.
 func locate(cwd, path string, stage capability.Stage) (n *Node, over bool, err error) {
 	if stage != nil {
 		shaped, err := stage.Shaped()
@@ -90,7 +90,7 @@ func (o *Overlaid) look(stage capability.Stage) error {
 	return abi.Errorf(abi.CodeIO, "what is staged for %s cannot be found; toolquay stage list shows what is staged", o.Target)
 }
 
-// take goes by what is staged and is no file.
+// take takes over a staged entry that is not a file.
 func (o *Overlaid) take(staged *capability.Staged) error {
 	switch staged.Kind {
 	case abi.KindDirectory:

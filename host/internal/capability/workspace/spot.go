@@ -6,21 +6,21 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// Spot is a path at which something of any kind is to lie, or nothing any more: a file, a
-// directory or a symbolic link. It is for what a [Draft] is not, which writes regular files
-// over regular files and keeps their attributes. No link is followed, neither on the way
-// nor at the path. It is for one goroutine.
+// Spot puts something at a path or removes what is there: a file, a directory or a symbolic
+// link. It is for changes that a [Draft] cannot make: a Draft writes a regular file over a
+// regular file and keeps its attributes. No link is followed, neither on the way nor at the
+// path. It is for one goroutine.
 //
-// A file has another name until Commit, as new content of a Draft has; a directory or link
-// is made by Commit, under its own name where nothing lies.
+// A file has a temporary name until Commit, as with a Draft. If the path is free, Commit
+// makes a directory or link directly under its own name.
 type Spot struct {
 	path string
 	*making
 	over bool
 }
 
-// NewSpot takes hold of the directory that a path lies in. Where makeDirs is set it makes
-// those above it that are missing, which Discard takes away again.
+// NewSpot opens the directory that a path lies in. With makeDirs it makes missing directories
+// above, which Discard removes again.
 func NewSpot(path string, makeDirs bool) (*Spot, error) {
 	if err := refusePath(path, path); err != nil {
 		return nil, err
@@ -35,9 +35,9 @@ func NewSpot(path string, makeDirs bool) (*Spot, error) {
 	return &Spot{path: path, making: m}, nil
 }
 
-// Lstat tells what lies at a path, and where it leads if it is a link: the zero Info is
-// nothing. It fails with [abi.CodeChanged] where the directory that it lies in is not
-// there, or lies behind a link.
+// Lstat returns the metadata of what lies at a path, and the target if it is a link. The
+// zero Info is nothing. It fails with [abi.CodeChanged] if the directory above is missing
+// or lies behind a link.
 func Lstat(path string) (Info, string, error) {
 	if err := refusePath(path, path); err != nil {
 		return Info{}, "", err
@@ -49,7 +49,7 @@ func Lstat(path string) (Info, string, error) {
 	return info, target, nil
 }
 
-// File is a file that gets its content; see [Draft].
+// File is a new file that is being written; see [Draft].
 type File interface {
 	io.Writer
 	Skip(n int64) error
@@ -67,21 +67,22 @@ func (s *Spot) MakeDir(mode uint32) error { return s.fault(s.makeDir(mode & 0o77
 // MakeLink makes a symbolic link.
 func (s *Spot) MakeLink(target string) error { return s.fault(s.makeLink(target)) }
 
-// Take has a regular file that lies elsewhere on the same file system be what is put in
-// place: it is moved.
+// Take moves a regular file from elsewhere on the same file system, which Commit puts in
+// place.
 func (s *Spot) Take(file string) error { return s.fault(s.take(file)) }
 
-// Made is the path of a directory, link or file taken that was made, until Commit.
+// Made is the path, until Commit, of the directory or link that was made or the file that
+// was taken.
 func (s *Spot) Made() (string, error) {
 	path, err := s.temporary()
 	return path, s.fault(err)
 }
 
-// Commit puts what was made in place of what was there, the zero Info being nothing;
-// without anything that was made it removes what was there. A directory must be empty.
-// Before something that was there goes for good, check is asked (nil is not): it may look
-// closer. [abi.CodeChanged] is that it is not what was, and nothing has changed then. An
-// error that wraps [ErrUncertain] says that it may be done all the same.
+// Commit replaces was, which is what was there before, by what was made, or removes it if
+// nothing was made. The zero Info is nothing. A directory that is replaced must be empty.
+// Before something is lost for good, check is called unless it is nil: it may compare the
+// content. The error has [abi.CodeChanged] if the path is no longer as was says; then nothing
+// has changed. If the error wraps [ErrUncertain], the change may have been made.
 func (s *Spot) Commit(was Info, check func() error) error {
 	if s.over {
 		return abi.Errorf(abi.CodeInternal, "the change of %s has already ended", s.path)
@@ -95,10 +96,10 @@ func (s *Spot) Commit(was Info, check func() error) error {
 	return nil
 }
 
-// SetMode gives what lies there other permission bits, if it is what it was.
+// SetMode changes the permission bits of what lies there, if it still is was.
 func (s *Spot) SetMode(was Info, mode uint32) error { return s.fault(s.chmod(was, mode&0o777)) }
 
-// Discard takes away what was not committed, and lets go.
+// Discard removes what was not committed, and closes the directory.
 func (s *Spot) Discard() error {
 	if s.over {
 		return nil
@@ -114,7 +115,7 @@ func (s *Spot) fault(err error) error {
 	return writeFault(s.path, err)
 }
 
-// What names what lies at a path to people: "a socket".
+// What describes what lies at a path to people, such as "a socket".
 func (i Info) What() string {
 	switch i.Kind {
 	case abi.KindFile:

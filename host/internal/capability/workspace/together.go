@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// manyDrafts is from how many on the whole file system is written out for them: fewer are quicker by themselves
-// where others have much to be written, too.
+// manyDrafts is the number of drafts from which on their whole file system is synced. Fewer are faster one by one
+// if other programs have written much.
 const manyDrafts = 32
 
-// SyncAll is [Draft.Sync] for many: the system waits for the disk once for several.
+// SyncAll is [Draft.Sync] for many drafts, which share waits for the disk.
 func SyncAll(drafts []*Draft) error {
 	if len(drafts) >= manyDrafts {
 		syncSystems(drafts)
@@ -21,7 +21,7 @@ func SyncAll(drafts []*Draft) error {
 	return together(list)
 }
 
-// together does things side by side, some at a time.
+// together calls functions in parallel, up to 32 at a time.
 func together(list []func() error) error {
 	const most = 32
 	errs := make([]error, len(list))

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncSystems writes out the file systems that drafts lie on. Where that fails each draft is still to be written
-// out by itself, which says what is wrong.
+// syncSystems syncs the file systems that drafts lie on. If that fails, each draft is synced by itself afterwards,
+// which reports the error.
 func syncSystems(drafts []*Draft) {
 	if !tellsWriteErrors() {
 		return
@@ -27,8 +27,8 @@ func syncSystems(drafts []*Draft) {
 	}
 }
 
-// tellsWriteErrors reports whether syncfs fails where something could not be written: since Linux 5.8, which
-// came with faccessat2.
+// tellsWriteErrors reports whether syncfs fails if something could not be written: since Linux 5.8, which also
+// added faccessat2.
 var tellsWriteErrors = sync.OnceValue(func() bool {
 	return unix.Faccessat2(unix.AT_FDCWD, "/", unix.F_OK, unix.AT_EACCESS) != unix.ENOSYS
 })

@@ -57,8 +57,8 @@ func (s *Shell) stage(ctx context.Context, staging Staging, p *capability.Sandbo
 	return nil
 }
 
-// Show has files looked at as commands find them before the first command of a session is judged:
-// an earlier process may have staged something. Working are the session's directories.
+// Show makes the rules see the staged files before the first command of a session is judged: an
+// earlier process may have staged something. working are the session's directories.
 func (s *Shell) Show(ctx context.Context, working []string) error {
 	staging := s.call.Session.Staging()
 	// All of a command's directories: one that lies around others cannot be mounted over them later.
@@ -77,7 +77,7 @@ func (s *Shell) Show(ctx context.Context, working []string) error {
 // longestScan bounds the search for what a command changed.
 const longestScan = time.Minute
 
-// scanned looks for what a command changed, and says what went wrong.
+// scanned records what a command changed, and returns a sentence on what went wrong.
 func scanned(staging Staging, began time.Time) string {
 	ctx, cancel := context.WithTimeout(context.Background(), longestScan)
 	defer cancel()
@@ -87,8 +87,8 @@ func scanned(staging Staging, began time.Time) string {
 	return ""
 }
 
-// mount mounts overlays over all directories in which a command may write, but those for temporary
-// files and caches. End says that the command has ended.
+// mount mounts overlays over all directories in which a command may write, except for those for
+// temporary files and caches. The caller calls end when the command has ended.
 func (s *Shell) mount(ctx context.Context, staging Staging, p *capability.SandboxPolicy) (_ *shell.Overlays, end func(), err error) {
 	e, err := s.runner.open(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func unstaged(err error) error {
 	return abi.Errorf(code, "the command was not run, because its changes cannot be staged: %w", err)
 }
 
-// outermost are the directories among those that are there which lie in none of the others.
+// outermost returns the directories that exist and do not lie in another one of dirs.
 func outermost(dirs []string) []string {
 	var out []string
 	for _, dir := range dirs {
@@ -138,8 +138,8 @@ func outermost(dirs []string) []string {
 	return out
 }
 
-// Stages reports whether commands can be staged with what they change in a directory, which is
-// made if need be: nil, or why not.
+// Stages returns why changes of commands cannot be staged in a directory, or nil. It makes the
+// directory if that is missing.
 func (r *Runner) Stages(ctx context.Context, dir string) error {
 	e, err := r.open(ctx)
 	if err != nil {

@@ -11,22 +11,24 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell"
 )
 
-// Trial is the staging of a command that is tried before a person is asked about it. What it changes
-// in the directories for temporary files is kept from the disk, too.
+// Trial is the staging of a command that is tried before a person is asked about it. It also stages
+// changes in the directories for temporary files.
 type Trial interface {
 	Staging
-	// Scrap returns where changes in a directory lie of which nobody wants to know.
+	// Scrap returns an overlay for a directory whose changes are thrown away.
 	Scrap(dir string) (Layer, error)
-	// Hides reports whether the command may not see git's own directory of a repository, as rules
-	// withhold files that its history may hold.
+	// Hides reports whether a repository's .git directory is hidden from the command, because rules
+	// withhold files that the git history may hold.
 	Hides(ctx context.Context, dir string) bool
-	// Lacked says what the command needed and had not, or why it is not known what it changed.
+	// Lacked says why the trial is inconclusive: what the command needed and did not have, or why its
+	// changes are not known.
 	Lacked(why string)
-	// Missed says what the command had not, which counts if it failed: that may be why.
+	// Missed says what the command did not have. It counts only if the command failed, since it may
+	// be the reason.
 	Missed(what string)
 }
 
-// layers returns where the changes of a command lie.
+// layers returns the overlays for the directories in which a command may write.
 func layers(staging Staging, roots []string, p *capability.SandboxPolicy) ([]Layer, func(), error) {
 	trial, tried := staging.(Trial)
 	if !tried {
@@ -44,7 +46,7 @@ func layers(staging Staging, roots []string, p *capability.SandboxPolicy) ([]Lay
 	return append(layers, scrap), end, nil
 }
 
-// tried looks, when a command that was tried has ended, for what it was kept from.
+// tried finds out, when a command that was tried has ended, whether it wanted the network.
 func tried(trial Trial, o *shell.Overlays) {
 	ctx, cancel := context.WithTimeout(context.Background(), longestScan)
 	defer cancel()
@@ -54,11 +56,11 @@ func tried(trial Trial, o *shell.Overlays) {
 	case beyond:
 		trial.Lacked("it needs the network")
 	case refused:
-		trial.Missed("nothing listens where it connected, and a trial does not reach the servers of other commands")
+		trial.Missed("it was refused a connection, and a trial does not reach the servers of other commands")
 	}
 }
 
-// mask hides git's own directories from a command that is tried, where rules withhold what these may
+// mask hides .git directories from a command that is tried, if rules withhold files that they may
 // hold.
 func (m *policyMaker) mask(ctx context.Context, trial Trial, p *capability.SandboxPolicy) {
 	const name = "/.git"
@@ -80,7 +82,7 @@ func (m *policyMaker) mask(ctx context.Context, trial Trial, p *capability.Sandb
 		}
 		m.places.Hidden = append(m.places.Hidden, dir)
 		if _, err := os.Lstat(dir); err == nil { // it may lie below a file
-			trial.Missed("a trial does not see " + dir + ", as rules hide files that the history may hold")
+			trial.Missed("a trial does not see " + dir + ", because rules hide files that the git history may hold")
 		}
 	}
 }
