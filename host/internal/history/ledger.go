@@ -37,27 +37,23 @@ type entry struct {
 	Time  time.Time `json:"time,omitzero"`
 	Begun bool      `json:"begun,omitempty"`
 
-	Path   changes.Name   `json:"path,omitempty"`
-	Was    *changes.Node  `json:"was,omitempty"`
-	Stamp  stamp          `json:"stamp,omitzero"`
-	Places []changes.Name `json:"places,omitempty"`
-	Inline []byte         `json:"inline,omitempty"`
-	Lost   string         `json:"lost,omitempty"`
+	Path changes.Name `json:"path,omitempty"`
+	// Place is where its content may lie. A line with one more has nothing else.
+	Place  changes.Name  `json:"place,omitempty"`
+	Was    *changes.Node `json:"was,omitempty"`
+	Stamp  stamp         `json:"stamp,omitzero"`
+	Inline []byte        `json:"inline,omitempty"`
+	Lost   string        `json:"lost,omitempty"`
 }
 
-// write writes a touched file to the ledger.
-func (j *ledger) write(w *Watch, t *touched) error {
+// write writes a line to the ledger.
+func (j *ledger) write(w *Watch, e *entry) error {
 	if j.file == nil && j.err == nil {
 		j.err = j.begin(w)
 	}
-	if j.err != nil {
-		return j.err
+	if j.err == nil {
+		j.err = j.append(e)
 	}
-	e := entry{Path: changes.Name(t.path), Was: t.was, Stamp: t.stamp, Inline: t.inline, Lost: t.lost}
-	for _, p := range t.places {
-		e.Places = append(e.Places, changes.Name(p))
-	}
-	j.err = j.append(&e)
 	return j.err
 }
 
@@ -222,15 +218,18 @@ func (w *Watch) take(e *entry) {
 		w.call.ID, w.call.Tool, w.ledger.time = e.Call, e.Tool, e.Time
 		return
 	}
-	t := &touched{path: string(e.Path), was: e.Was, stamp: e.Stamp, inline: e.Inline, lost: e.Lost}
-	for _, p := range e.Places {
-		t.places = append(t.places, string(p))
+	t := w.touched[string(e.Path)]
+	switch place := string(e.Place); {
+	case t == nil || place == "":
+		t = &touched{path: string(e.Path), was: e.Was, stamp: e.Stamp, inline: e.Inline, lost: e.Lost}
+	case slices.Contains(t.places, place): // it was not found there
+		return
+	}
+	if e.Place != "" {
+		t.places = append(t.places, string(e.Place))
 	}
 	if t.saved() && t.was.Is(changes.File) && !isUnread(t.was) && len(t.inline) == 0 {
 		w.held = append(w.held, t.was.Hash)
 	}
 	w.touched[t.path] = t
-	if slices.Contains(t.places, t.path) && !t.saved() {
-		w.unsaved[t.path] = t
-	}
 }

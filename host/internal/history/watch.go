@@ -190,7 +190,15 @@ func (w *Watch) Missed(err error) {
 
 // note writes a file to the ledger.
 func (w *Watch) note(t *touched) {
-	if err := w.ledger.write(w, t); err != nil {
+	e := entry{Path: changes.Name(t.path), Was: t.was, Stamp: t.stamp, Inline: t.inline, Lost: t.lost}
+	if len(t.places) > 0 { // the first: it was not noted before
+		e.Place = changes.Name(t.places[0])
+	}
+	w.write(t, &e)
+}
+
+func (w *Watch) write(t *touched, e *entry) {
+	if err := w.ledger.write(w, e); err != nil {
 		w.lacks.add("its undo would be lost if Toolquay were killed: "+err.Error(), t.path)
 	}
 }

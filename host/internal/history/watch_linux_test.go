@@ -428,3 +428,29 @@ func TestClosedDirectory(t *testing.T) {
 	}
 	c.check(os.Chmod(c.path("d"), 0o700)) // for its removal
 }
+
+// TestMovedOnAndOn moves one file a thousand times: what is noted of it stays small, and says where it is.
+func TestMovedOnAndOn(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, history.Options{})
+	r.put("f0", "1")
+	c := r.command("c1")
+	for i := range 1000 {
+		c.move(fmt.Sprint("f", i), fmt.Sprint("f", i+1))
+	}
+	list, err := filepath.Glob(r.kept + "/watch-*")
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	if info, err := os.Stat(list[0]); err != nil || info.Size() > 1<<20 {
+		t.Errorf("%d bytes, %v", info.Size(), err)
+	}
+	changes, err := r.open(history.Options{}).List(t.Context(), history.Selection{Path: r.path("f0")})
+	if err != nil || len(changes) != 1 || !changes[0].Before.Is("") || changes[0].Before.Hash == "" {
+		t.Errorf("another process sees %+v, %v", changes, err)
+	}
+	c.end()
+	if got := r.undone(all); got != "f0=1" {
+		t.Error(got)
+	}
+}

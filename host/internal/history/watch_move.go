@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
 // Rename keeps what lies at to, and notes that what lies at from may lie at to from now on.
@@ -146,8 +148,7 @@ func (w *Watch) remember(path string, s spot) {
 	}
 	if t := w.begin(path, s); t != nil {
 		if !t.saved() {
-			w.unsaved[path], t.places = t, []string{path}
-			w.places++
+			w.place(t, path)
 		}
 		w.note(t)
 	}
@@ -179,8 +180,13 @@ func (w *Watch) alsoAt(t *touched, place string) {
 			w.note(other)
 		}
 	}
-	w.unsaved[place] = t
-	t.places = append(t.places, place)
+	w.place(t, place)
+	w.write(t, &entry{Path: changes.Name(t.path), Place: changes.Name(place)})
+}
+
+// place remembers a path where a content may lie.
+func (w *Watch) place(t *touched, path string) {
+	w.unsaved[path] = t
+	t.places = append(t.places, path)
 	w.places++
-	w.note(t)
 }
