@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,8 +42,30 @@ func TestPatchForPeople(t *testing.T) {
 	const text = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-GIT binary patch\n+x\n"
 	const binary = "diff --git a/b b/b\nnew file mode 100644\nindex 0..1\nGIT binary patch\n"
 	const said = "its content is binary, and is not shown\n"
-	got := forPeople(text + binary + "literal 3\nKcmZQ\n\nliteral 0\nHcmV?\n\n" + text)
-	if want := text + strings.Replace(binary, "GIT binary patch\n", said, 1) + text; got != want {
-		t.Errorf("got %q", got)
+	const patch = text + binary + "literal 3\nKcmZQ\n\nliteral 0\nHcmV?\n\n" + text
+	want := text + strings.Replace(binary, "GIT binary patch\n", said, 1) + text
+	for _, size := range []int{1, 7, len(patch)} {
+		var f forPeople
+		for some := range slices.Chunk([]byte(patch), size) {
+			if n, err := f.Write(some); n != len(some) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if got := string(f.text); got != want {
+			t.Errorf("by %d bytes, got %q", size, got)
+		}
+	}
+	for _, line := range []string{strings.Repeat("ä", 999) + "\n", strings.Repeat("ä", 99_999) + "\n"} {
+		var f forPeople
+		kept := 0
+		for range 1_000 {
+			if _, err := f.Write([]byte(line)); errors.Is(err, errEnough) {
+				break
+			}
+			kept++
+		}
+		if kept > 50 || cap(f.text)+cap(f.line) > 10*enoughDiff || !strings.HasSuffix(preview(string(f.text)), "not shown here\n") {
+			t.Errorf("it keeps %d lines, in %d bytes", kept, cap(f.text)+cap(f.line))
+		}
 	}
 }

@@ -280,12 +280,12 @@ func (t *trial) look(ctx context.Context, s *gate.Subject) (err error) {
 	if err := t.writable(); err != nil {
 		return err
 	}
-	var patch bytes.Buffer
-	if err := t.Patch(ctx, &patch, really(t.world.Policy().Cwd())); err != nil {
+	var shown forPeople
+	if err := t.Patch(ctx, &shown, really(t.world.Policy().Cwd())); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
 	s.Tried = fmt.Sprintf("It was tried in a throwaway sandbox without a network, and changed %s: a yes makes exactly these changes, and does not run it again", t.counted())
-	if text := preview(forPeople(patch.String())); t.world.session().Host.Rehearsals.Show(len(text)) {
+	if text := preview(string(shown.text)); t.world.session().Host.Rehearsals.Show(len(text)) {
 		s.Preview = text
 	} else {
 		s.Tried += ". They are not shown: other open questions show too much already"
@@ -313,21 +313,39 @@ func (t *trial) counted() string {
 	return text + " (" + strings.Join(names, ", ") + ")"
 }
 
-// forPeople leaves out of a patch what only programs read.
-func forPeople(patch string) string {
-	const binary = "GIT binary patch\n"
-	var b strings.Builder
-	skips := false
-	for line := range strings.Lines(patch) {
-		if skips = skips && !strings.HasPrefix(line, "diff --git "); skips {
-			continue
+// forPeople is written a patch to, of which it keeps no more than a preview shows, and nothing that only
+// programs read. Once there is enough of it, Write fails with errEnough.
+type forPeople struct {
+	text, line []byte // line is the beginning of the one that is being written
+	skips      bool
+}
+
+var errEnough = errors.New("no more of a patch is shown")
+
+func (f *forPeople) Write(patch []byte) (int, error) {
+	for line := range bytes.Lines(patch) {
+		f.line = append(f.line, line[:min(len(line), enoughDiff-len(f.line))]...)
+		if line[len(line)-1] == '\n' {
+			f.end()
 		}
-		if skips = line == binary; skips {
-			line = "its content is binary, and is not shown\n"
+		if len(f.text) >= enoughDiff {
+			return 0, errEnough
 		}
-		b.WriteString(line)
 	}
-	return b.String()
+	return len(patch), nil
+}
+
+// end takes a whole line.
+func (f *forPeople) end() {
+	line := f.line
+	f.line = f.line[:0]
+	if f.skips = f.skips && !bytes.HasPrefix(line, []byte("diff --git ")); f.skips {
+		return
+	}
+	if f.skips = string(line) == "GIT binary patch\n"; f.skips {
+		line = []byte("its content is binary, and is not shown\n")
+	}
+	f.text = append(f.text, line...)
 }
 
 // writable refuses changes that rules hold back or that are protected, which the sandbox kept the command
