@@ -36,9 +36,9 @@ With --json it prints one object per line:
   time            when it was recorded
   call, tool      the call that made the change, and its tool
   of              what was restored, for "restore"
-  path            the absolute path; absent in an object with "lacks"
+  path            the absolute path; absent in an object with "gaps"
   before, after   what was there, and what is: as in toolquay stage list --json
-  lacks           what is not kept of the changes of a command
+  gaps            what is not kept of the changes of a command
   watch           the same for all changes of one command
   state           the state, as above
   kept            whether the former content can still be restored`,
@@ -71,8 +71,8 @@ func listHistory(ctx context.Context, a *app, p *past, sel host.HistorySelection
 	for i := range changes {
 		c := &changes[i]
 		file, what, fate := p.name(c.Path), becomes(c.Before, c.After), fateOf(c)
-		if c.Lacks != "" {
-			file, what, fate = "-", "", "not complete: "+c.Lacks
+		if c.Gaps != "" {
+			file, what, fate = "-", "", "not complete: "+c.Gaps
 		}
 		rows = append(rows, []string{c.ID, c.Time.Local().Format(time.DateTime), writtenBy(c), c.Call, file, what, fate})
 	}

@@ -120,7 +120,7 @@ type CommandWatch interface {
 	Missed(err error)
 	// End records what the command changed, once it has ended. It returns a sentence on what is not
 	// kept; empty if everything is.
-	End(ctx context.Context) (lacks string)
+	End(ctx context.Context) (gaps string)
 }
 
 // Write is one write of a file, as history keeps it.

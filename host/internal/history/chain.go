@@ -272,7 +272,7 @@ func (s *Store) List(ctx context.Context, sel Selection) ([]Change, error) {
 	}
 	var out []Change
 	for i := range records {
-		if records[i].Lacks != "" && sel.has(&records[i]) {
+		if records[i].Gaps != "" && sel.has(&records[i]) {
 			out = append(out, Change{Record: records[i], State: StateDone, Kept: true})
 		}
 	}

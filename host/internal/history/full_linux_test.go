@@ -31,7 +31,7 @@ func TestFullDisk(t *testing.T) {
 	c.write("first", "x")
 	c.write("second", "x")
 	if got := c.end(); !strings.Contains(got, "second (its former content could not be kept: ") || !strings.Contains(got, "no space left on device") || strings.Contains(got, "first") {
-		t.Errorf("it lacks %s", got)
+		t.Errorf("the history lacks %s", got)
 	}
 	if _, err := r.Restore(t.Context(), history.Selection{Call: "c1", Path: r.path("small")}, history.RestoreOptions{}); err != nil {
 		t.Error(err)
@@ -52,7 +52,7 @@ func TestFullDisk(t *testing.T) {
 	c.write("third", "x")
 	c.write("new", "x")
 	if got := c.end(); !strings.Contains(got, "no space left on device") {
-		t.Errorf("it lacks %s", got)
+		t.Errorf("the history lacks %s", got)
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestFullDisk(t *testing.T) {
 	c = r.command("c3")
 	c.write("third", "y")
 	if got := c.end(); got != "" {
-		t.Errorf("with room again it lacks %s", got)
+		t.Errorf("with room again the history lacks %s", got)
 	}
 	if _, err := r.Restore(t.Context(), history.Selection{Call: "c3"}, history.RestoreOptions{}); err != nil {
 		t.Error(err)

@@ -150,7 +150,7 @@ func (s *Store) catchUp(ctx context.Context) (running []*Watch, err error) {
 		case live:
 			running = append(running, w)
 		default:
-			w.lacks.add("Toolquay was killed while the command ran", "")
+			w.gaps.add("Toolquay was killed while the command ran", "")
 			w.settle(ctx)
 		}
 	}
@@ -205,7 +205,7 @@ func (w *Watch) replay(f *os.File) error {
 		}
 		var e entry
 		if !checkline.Decode(text[:len(text)-1], &e) {
-			w.lacks.add("the record of the running command was damaged", "")
+			w.gaps.add("the record of the running command was damaged", "")
 			continue
 		}
 		w.take(&e)

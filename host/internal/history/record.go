@@ -42,8 +42,8 @@ type Record struct {
 	// Before and After are what the file was and became; nil is no file.
 	Before *Content `json:"before,omitempty"`
 	After  *Content `json:"after,omitempty"`
-	// Lacks says what the history does not have of what a command changed, of KindCommand without a path.
-	Lacks string `json:"lacks,omitempty"`
+	// Gaps says what is not kept of the changes of a command, in a KindCommand without a path.
+	Gaps string `json:"gaps,omitempty"`
 	// Watch tells the commands apart.
 	Watch string `json:"watch,omitempty"`
 }
@@ -108,7 +108,7 @@ func (l *line) valid() bool {
 	case KindWrite, KindRestore:
 		return l.Path != ""
 	case KindCommand:
-		return l.Path != "" || l.Lacks != ""
+		return l.Path != "" || l.Gaps != ""
 	}
 	return false
 }

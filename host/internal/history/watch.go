@@ -55,8 +55,8 @@ type Watch struct {
 	// read from a ledger.
 	held     []string
 	replayed bool
-	// lacks says what is not kept, and why. said is the same for changes that have records already.
-	lacks lacks
+	// gaps says what is not kept, and why. said is the same for changes that have records already.
+	gaps  gaps
 	said  string
 	ended bool
 }
@@ -138,16 +138,16 @@ func (w *Watch) unseen(path string, err error) {
 	switch {
 	case errors.Is(err, os.ErrClosed), errors.Is(err, fs.ErrPermission): // the call is not made, or fails
 	case isLoop(err):
-		w.lacks.add("something else was put there at that moment", path)
+		w.gaps.add("something else was put there at that moment", path)
 	default:
-		w.lacks.add("it cannot be read", path)
+		w.gaps.add("it cannot be read", path)
 	}
 }
 
 // begin begins to watch a path. It returns nil if there are too many.
 func (w *Watch) begin(path string, s spot) *touched {
 	if len(w.touched) >= maxTouched {
-		w.lacks.add(fmt.Sprintf("it changed more than %d files", maxTouched), path)
+		w.gaps.add(fmt.Sprintf("it changed more than %d files", maxTouched), path)
 		return nil
 	}
 	t := &touched{path: path}
@@ -174,7 +174,7 @@ func (w *Watch) leaves(path string) bool {
 			return false
 		}
 		if slices.Contains(w.store.contents.options.Except, rest[at:at+end]) {
-			w.lacks.add(leftOut, path[:above+at+end])
+			w.gaps.add(leftOut, path[:above+at+end])
 			return true
 		}
 		at += end + 1
@@ -185,7 +185,7 @@ func (w *Watch) leaves(path string) bool {
 func (w *Watch) Missed(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lacks.add(err.Error(), "")
+	w.gaps.add(err.Error(), "")
 }
 
 // note writes a file to the ledger.
@@ -199,6 +199,6 @@ func (w *Watch) note(t *touched) {
 
 func (w *Watch) write(t *touched, e *entry) {
 	if err := w.ledger.write(w, e); err != nil {
-		w.lacks.add("its undo would be lost if Toolquay were killed: "+err.Error(), t.path)
+		w.gaps.add("its undo would be lost if Toolquay were killed: "+err.Error(), t.path)
 	}
 }

@@ -54,13 +54,13 @@ func (w *Watch) end(ctx context.Context) string {
 
 // settle makes records of all changes so far, and begins anew.
 func (w *Watch) settle(ctx context.Context) {
-	if len(w.touched) == 0 && len(w.lacks.list) == 0 {
+	if len(w.touched) == 0 && len(w.gaps.list) == 0 {
 		return
 	}
 	lines := w.lines(ctx, false)
-	said := w.lacks.told().String()
-	if text := w.lacks.String(); text != "" {
-		lines = append(lines, &line{Record: Record{Kind: KindCommand, Lacks: text}})
+	said := w.gaps.told().String()
+	if text := w.gaps.String(); text != "" {
+		lines = append(lines, &line{Record: Record{Kind: KindCommand, Gaps: text}})
 	}
 	now := time.Now().UTC()
 	for _, l := range lines {
@@ -70,20 +70,20 @@ func (w *Watch) settle(ctx context.Context) {
 	if err == nil {
 		err = w.ledger.end(w.store.dir.path)
 	} else {
-		said = joinLacks(said, "none of its changes can be kept: "+err.Error())
+		said = joinGaps(said, "none of its changes can be kept: "+err.Error())
 		w.ledger.leave()
 	}
 	if err != nil {
 		w.store.contents.options.Logger.Warn("the history could not record what a command changed", "call", w.call.ID, "history", w.store.dir.path, "error", err)
 	}
-	w.said = joinLacks(w.said, said)
+	w.said = joinGaps(w.said, said)
 	w.store.release(w)
 	clear(w.touched)
 	clear(w.unsaved)
-	w.lacks, w.ledger, w.bytes, w.places = lacks{}, ledger{}, 0, 0
+	w.gaps, w.ledger, w.bytes, w.places = gaps{}, ledger{}, 0, 0
 }
 
-func joinLacks(a, b string) string {
+func joinGaps(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
 	}
@@ -114,7 +114,7 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 			continue
 		}
 		if f.err != nil {
-			w.lacks.add("it cannot be read", t.path)
+			w.gaps.add("it cannot be read", t.path)
 			continue
 		}
 		if !t.saved() {
@@ -122,7 +122,7 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 			w.saveMoved(ctx, t, !looking && moved <= maxMovedFiles, left)
 		}
 		if t.losesBits(f) {
-			w.lacks.add("its mode is kept only in part", t.path)
+			w.gaps.add("its mode is kept only in part", t.path)
 		}
 		if t.was != nil && f.now != nil && t.was.Equal(f.now) || t.was == nil && f.now == nil {
 			continue
@@ -132,7 +132,7 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 			before = &changes.Node{Kind: changes.Other, What: "a file that is not kept"}
 		}
 		if t.lost != "" && !elsewhere[t.was.Hash] {
-			w.lacks.add(t.lost, t.path)
+			w.gaps.add(t.lost, t.path)
 		}
 		lines = append(lines, &line{Record: Record{Kind: KindCommand, Path: t.path, Before: before, After: f.now}, Inline: t.inline})
 	}
@@ -166,7 +166,7 @@ func (w *Watch) saveMoved(ctx context.Context, t *touched, keep bool, left *budg
 		}
 	}
 	if len(t.places) > 0 {
-		w.lacks.add("its former content is gone", t.path)
+		w.gaps.add("its former content is gone", t.path)
 	}
 }
 

@@ -177,7 +177,7 @@ const maxFile = 1<<63 - 1
 
 // Unknown records that it is not known what a command changed.
 func (s *Store) Unknown(ctx context.Context, call capability.Call, why string) error {
-	l := line{Record: Record{Kind: KindCommand, Call: call.ID, Tool: call.Tool, Lacks: "what it changed is not known: " + why}}
+	l := line{Record: Record{Kind: KindCommand, Call: call.ID, Tool: call.Tool, Gaps: "what it changed is not known: " + why}}
 	_, err := s.keep(ctx, l, nil)
 	return err
 }

@@ -152,8 +152,8 @@ func TestCommands(t *testing.T) {
 			before := r.tree()
 			c := r.command("c1")
 			act(c)
-			if lacks := c.end(); lacks != "" {
-				t.Error(lacks)
+			if gaps := c.end(); gaps != "" {
+				t.Error(gaps)
 			}
 			after := r.tree()
 			if entries, _ := filepath.Glob(r.kept + "/watch-*"); len(entries) > 0 {
@@ -209,7 +209,7 @@ func TestNothingChanged(t *testing.T) {
 	r.put("a", "1")
 	c := r.command("c1")
 	if c.end() != "" {
-		t.Error("it lacks something")
+		t.Error("the history lacks something")
 	}
 	if entries, err := os.ReadDir(r.kept); err != nil || len(entries) > 0 {
 		t.Errorf("it wrote %v, %v", entries, err)
@@ -247,7 +247,7 @@ func TestFileOfCommand(t *testing.T) {
 	}
 }
 
-func TestCommandLacks(t *testing.T) {
+func TestCommandGaps(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		act  func(c *command)
@@ -287,13 +287,13 @@ func TestCommandLacks(t *testing.T) {
 				want = "The history is not complete for this command: " + want + "."
 			}
 			if got := c.end(); got != want {
-				t.Errorf("it lacks %s; want %s", got, want)
+				t.Errorf("the history lacks %s; want %s", got, want)
 			}
 			changes, err := r.List(t.Context(), history.Selection{Call: "c1"})
 			if err != nil || len(changes) < 1 {
 				t.Fatal(changes, err)
 			}
-			if test.want != "" && !strings.Contains(fmt.Sprint(changes), test.want) && !strings.Contains(strings.ReplaceAll(changes[len(changes)-1].Lacks, r.dir+"/", ""), test.want) {
+			if test.want != "" && !strings.Contains(fmt.Sprint(changes), test.want) && !strings.Contains(strings.ReplaceAll(changes[len(changes)-1].Gaps, r.dir+"/", ""), test.want) {
 				t.Errorf("the list does not say it: %+v", changes)
 			}
 		})
@@ -398,7 +398,7 @@ func TestListedAtItsEnd(t *testing.T) {
 		}
 	})
 	changes, err := other.List(t.Context(), all)
-	if err != nil || len(changes) != 1 || changes[0].Lacks != "" || changes[0].State != history.StateDone {
+	if err != nil || len(changes) != 1 || changes[0].Gaps != "" || changes[0].State != history.StateDone {
 		t.Errorf("it sees %+v, %v", changes, err)
 	}
 }

@@ -112,7 +112,7 @@ func (w *Watch) below(path string, s spot, do func(path string, s spot)) {
 		names, err := d.Readdirnames(some)
 		for _, name := range names {
 			if len(w.touched) >= maxTouched {
-				w.lacks.add(fmt.Sprintf("it changed more than %d files", maxTouched), path)
+				w.gaps.add(fmt.Sprintf("it changed more than %d files", maxTouched), path)
 				return
 			}
 			w.inside(filepath.Join(path, name), do)
@@ -132,7 +132,7 @@ func (w *Watch) inside(path string, do func(path string, s spot)) {
 	s, err := w.at(path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		w.lacks.add("the command has no access to it", path)
+		w.gaps.add("the command has no access to it", path)
 	case err != nil:
 		w.unseen(path, err)
 	case s.file != nil:
@@ -170,7 +170,7 @@ func (w *Watch) moveOne(from, to string, s spot) {
 // alsoAt notes one more path where a content may lie.
 func (w *Watch) alsoAt(t *touched, place string) {
 	if w.places >= maxPlaces {
-		w.lacks.add("it was moved too many times", t.path)
+		w.gaps.add("it was moved too many times", t.path)
 		return
 	}
 	if other := w.unsaved[place]; other != nil && other != t {

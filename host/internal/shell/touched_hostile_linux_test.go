@@ -257,7 +257,7 @@ func TestUnknownChanges(t *testing.T) {
 				want = "what it changed is not known: " + want
 			}
 			changes, err := h.List(t.Context(), whole)
-			if err != nil || want == "" && len(changes) > 0 || want != "" && (len(changes) != 1 || changes[0].Lacks != want) {
+			if err != nil || want == "" && len(changes) > 0 || want != "" && (len(changes) != 1 || changes[0].Gaps != want) {
 				t.Errorf("got %+v, %v; want %s\n%s", changes, err, want, r.Note)
 			}
 			if _, err := h.Restore(t.Context(), whole, history.RestoreOptions{}); err == nil {

@@ -9,22 +9,22 @@ import (
 // leftOut is the reason for files in directories of [Options].Except.
 const leftOut = "left out by history_except"
 
-// lacks say what is not kept of a command's changes, and why: one for each reason, in order.
-type lacks struct{ list []lack }
+// gaps say what is not kept of a command's changes, and why: one for each reason, in order.
+type gaps struct{ list []gap }
 
-// lack is a reason, with the first files that it is about and the number of the others.
-type lack struct {
+// gap is a reason, with the first files that it is about and the number of the others.
+type gap struct {
 	why   string
 	paths []string
 	seen  map[string]bool
 	more  int
 }
 
-// namedLacks bounds the files that are named for each reason, and maxReasons the reasons.
-const namedLacks, maxReasons = 3, 8
+// namedGaps bounds the files that are named for each reason, and maxReasons the reasons.
+const namedGaps, maxReasons = 3, 8
 
 // add notes that a file is not kept, and why. An empty path means that the file is not known.
-func (l *lacks) add(why, path string) {
+func (l *gaps) add(why, path string) {
 	for i := range l.list {
 		if l.list[i].why == why {
 			l.list[i].add(path)
@@ -32,13 +32,13 @@ func (l *lacks) add(why, path string) {
 		}
 	}
 	if len(l.list) < maxReasons {
-		one := lack{why: why, seen: make(map[string]bool)}
+		one := gap{why: why, seen: make(map[string]bool)}
 		one.add(path)
 		l.list = append(l.list, one)
 	}
 }
 
-func (l *lack) add(path string) {
+func (l *gap) add(path string) {
 	const counted = 10_000
 	switch {
 	case l.seen[path]:
@@ -46,7 +46,7 @@ func (l *lack) add(path string) {
 	case len(l.seen) < counted:
 		l.seen[path] = true
 	}
-	if len(l.paths) < namedLacks {
+	if len(l.paths) < namedGaps {
 		l.paths = append(l.paths, path)
 	} else {
 		l.more++
@@ -55,12 +55,12 @@ func (l *lack) add(path string) {
 
 // told returns those that belong into the command's result. Directories that are left out do not, because many
 // commands write there.
-func (l *lacks) told() *lacks {
-	return &lacks{slices.DeleteFunc(slices.Clone(l.list), func(one lack) bool { return one.why == leftOut })}
+func (l *gaps) told() *gaps {
+	return &gaps{slices.DeleteFunc(slices.Clone(l.list), func(one gap) bool { return one.why == leftOut })}
 }
 
 // String says what is not kept; it is empty if everything is.
-func (l *lacks) String() string {
+func (l *gaps) String() string {
 	parts := make([]string, 0, len(l.list))
 	for _, one := range l.list {
 		names := strings.ToValidUTF8(strings.Join(one.paths, ", "), "?")
