@@ -139,6 +139,8 @@ func TestTells(t *testing.T) {
 		"chmod 600 f":                           "touch f",
 		"cd sub; echo x > ../f; cd ..; echo x > ./sub//f":                            "touch f; touch sub/f",
 		"exec 3<f; echo x > /dev/fd/3; echo x > /proc/self/fd/3":                     "touch f; touch f",
+		"echo x > /proc/$$/cwd/new":                                                  "missed a file was named by a link of /proc",
+		"echo x > /proc/self/cwd/new; rm /proc/self/cwd/sub/f":                       "touch new; touch sub/f",
 		"echo x > /dev/stderr; echo x > /dev/null; echo x > /tmp/t; echo x > ../o/f": "",
 		"truncate -s 0 f":                      "touch f",
 		"mkfifo p":                             "fresh p",

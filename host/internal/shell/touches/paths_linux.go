@@ -61,6 +61,9 @@ func (p *paths) find(thread, dir int, path string, follow bool) (string, error) 
 		if n, ok := descriptorOf(path); ok && follow {
 			return p.descriptor(thread, n), nil
 		}
+		if rest, ok := strings.CutPrefix(path, "/proc/self/cwd/"); ok {
+			dir, path = unix.AT_FDCWD, strings.TrimLeft(rest, "/")
+		}
 		full := path
 		if !strings.HasPrefix(path, "/") {
 			base := p.descriptor(thread, dir)
@@ -140,6 +143,8 @@ func (p *paths) dir(path string) (string, error) {
 		switch {
 		case err == unix.EINTR, err == unix.EAGAIN:
 			continue
+		case err == unix.EXDEV:
+			return "", errors.New("a file was named by a link of /proc")
 		case err == unix.ENOENT, err == unix.ENOTDIR, err == unix.ELOOP, err == unix.EACCES:
 			return "", nil // the call fails too
 		case err != nil:
