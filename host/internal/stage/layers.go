@@ -24,10 +24,10 @@ type Layer struct {
 	Upper, Work string
 }
 
-// Layers returns what is to be mounted so that programs see directories as the session's
-// tools do, by real path: one that lies in another has no layer of its own. What they need
-// is made. From then on commands may have changed anything below the directories, until
-// all is discarded.
+// Layers returns the overlays to mount so that programs see directories as the session's
+// tools do, by real path. A directory that lies in another one has no layer of its own. It
+// makes the directories that the layers need. From then on, until everything is discarded,
+// commands may have changed anything below these directories.
 func (s *Store) Layers(roots []string) ([]Layer, error) {
 	for _, root := range roots {
 		if !isPath(root) {
@@ -98,7 +98,7 @@ type running struct {
 	file *os.File
 }
 
-// errRunning is that of an applying while a command runs.
+// errRunning is the error of applying or discarding while a command runs.
 var errRunning = errors.New("a command of the session still runs and may change what is staged; wait for it, or end it")
 
 // Running notes that a command begins to run over what is staged, until done is called:
@@ -136,7 +136,7 @@ func (s *Store) ended() {
 	s.running.file = nil
 }
 
-// alone does something while no command runs, and nobody else changes the stage.
+// alone calls do while no command runs and nobody else changes the stage.
 func (s *Store) alone(ctx context.Context, do func() error) error {
 	if s.running.n > 0 {
 		return errRunning

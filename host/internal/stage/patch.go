@@ -10,21 +10,21 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// Note is what there is to say of a change beside a patch.
+// Note says something about a change that its patch does not show.
 type Note struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
-	// Left says that the patch does not tell of the change, or not all, and Same that it has
-	// nothing to tell, as the disk holds this already. Else the path is not what it was when
-	// it was staged: the patch is to what it is now.
+	// Left says that the patch leaves out the change or a part of it, and Same that the disk
+	// already is as staged. If neither is set, the disk has changed since the path was staged,
+	// and the patch is relative to its present content.
 	Left bool `json:"left,omitempty"`
 	Same bool `json:"same,omitempty"`
 }
 
-// Patch writes what applying a selection would change as a patch that git apply takes
-// in the directory of the options. It returns what there is to say beside it: what is left
-// out, as it lies elsewhere, has over 64 MiB, or git has no words for it; what changed since
-// it was staged; and what is on the disk already.
+// Patch writes what applying a selection would change as a patch that git apply takes in the
+// directory of the options. It returns notes on what is left out, because it lies elsewhere,
+// is over 64 MiB, or cannot be in a git patch; on what changed on the disk since it was
+// staged; and on what is on the disk already.
 func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o changes.PatchOptions) ([]Note, error) {
 	list, err := s.changed(ctx, sel)
 	if err != nil {
@@ -76,8 +76,7 @@ func (s *Store) changed(ctx context.Context, sel Selection) ([]Entry, error) {
 	return list, err
 }
 
-// hashed finds out what removed files held that may have been renamed: as many bytes as a
-// new one holds.
+// hashed hashes removed files that may have been renamed: those of the size of a new file.
 func hashed(ctx context.Context, list []changes.Change, byPath map[string]*Entry) {
 	sizes := make(map[int64]bool)
 	for i := range list {

@@ -38,8 +38,8 @@ func (s *Store) Put(ctx context.Context, w capability.StagedWrite) error {
 	return abi.Errorf(abi.CodeIO, "%s was not staged: %w", w.Path, err)
 }
 
-// put stages a write. What is noted of it is noted before: a process that is killed in
-// between leaves a note of what nobody staged, which the next write begins anew.
+// put stages a write. Its note is written first: a process that is killed in between leaves
+// a note without a staged file, which the next write replaces.
 func (s *Store) put(w *capability.StagedWrite) error {
 	if !isPath(w.Path) {
 		return fmt.Errorf("the path %q is not absolute", w.Path)
@@ -103,8 +103,8 @@ func (s *Store) notesFor(w *capability.StagedWrite, staged bool) ([]line, error)
 	return []line{l}, nil
 }
 
-// modeFor is the mode of what is staged: that of what was staged before, or of the file on
-// the disk, or of new files, which the content has.
+// modeFor is the mode of the staged file: that of the file that was staged before, or of the
+// one on the disk, or else the mode of new files, which the content has.
 func (s *Store) modeFor(w *capability.StagedWrite, was *capability.Staged) fs.FileMode {
 	if was.Kind == abi.KindFile {
 		if info, err := os.Lstat(was.Place); err == nil {
@@ -138,11 +138,10 @@ func (t *tree) put(path, file string) error {
 	return errors.Join(err, spot.Discard())
 }
 
-// Mounted has writes go through another path while a directory is mounted over the tree:
-// at is the path of the mounted directory, such as that of a descriptor below /proc. So
-// programs that see the mounted directory see the writes as well. An empty one is that it
-// is mounted no more. The root is that of a [Layer]. Once something is applied or
-// discarded, see [Store.Generation], writes go into the tree until it is told again.
+// Mounted makes writes below root, the root of a [Layer], go through the mounted directory
+// at, such as a descriptor below /proc, so that programs that see the mount see the writes
+// too. An empty at means that it is no longer mounted. Once something is applied or
+// discarded, see [Store.Generation], writes go into the tree until Mounted is called again.
 func (s *Store) Mounted(root, at string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,13 +13,12 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// Scan finds what a command made, changed or removed that began at a time, and notes what
-// lay there on the disk, by which an applying tells what something else changed since.
-// What was changed on the disk while the command ran is noted as such: nobody knows which
-// of the two the command saw.
+// Scan finds what a command that began at a time created, changed or removed, and notes what
+// the disk has there, so that applying can find later changes by something else. If the disk
+// was changed there while the command ran, that is noted too: it is not known which of the
+// two states the command saw.
 //
-// It costs next to nothing where the command changed nothing, but for the entries of the
-// tree, which are looked at.
+// If the command changed nothing, Scan only lists the entries of the tree.
 func (s *Store) Scan(ctx context.Context, began time.Time, call capability.Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +86,8 @@ func (s *Store) unnoted(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// lasting is base for the log: it has the hash of a file with several names too, as whoever
-// changes one of them changes the times of all.
+// lasting is base for the log. For a file with several hard links it adds the hash, because a
+// change through one of them changes the times of all.
 func (s *Store) lasting(ctx context.Context, path string, since time.Time) (line, error) {
 	l, err := s.base(path, since)
 	if err != nil || l.Changed || l.links < 2 || !l.Base.Is(changes.File) {
@@ -122,13 +121,13 @@ func (s *Store) base(path string, since time.Time) (line, error) {
 	return l, nil
 }
 
-// stampOf tells what lies on the disk from what it was before something else changed it.
+// stampOf identifies a state of a file on the disk by its metadata.
 func stampOf(info workspace.Info) string {
 	s := info.Stamp()
 	return fmt.Sprintf("%s-%d-%d-%d-%d-%d", info.Kind, s.Device, s.Inode, s.Size, s.ModTime.UnixNano(), s.ChangeTime.UnixNano())
 }
 
-// nodeOf is what an entry of the disk is, without what a file holds.
+// nodeOf returns the node of an entry of the disk, without a file's hash.
 func nodeOf(info workspace.Info, target string) *Content {
 	n := &Content{Mode: info.Mode & permission}
 	switch info.Kind {

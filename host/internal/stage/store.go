@@ -19,7 +19,7 @@ import (
 // Dir is the name of a stage's directory in the directory of its session.
 const Dir = "stage"
 
-// ErrNothing is that a selection is of no file that is staged.
+// ErrNothing means that nothing of a selection is staged.
 var ErrNothing = errors.New("no such file is staged")
 
 // Options configure a stage. The zero value is for one that is there.
@@ -29,8 +29,8 @@ type Options struct {
 	Make func() error
 	// History keeps what files were before they are applied; nil keeps nothing.
 	History History
-	// By is the call under which the history has what is applied; without it each applying is
-	// one of its own.
+	// By is the call under which the history records what is applied. Without it, each apply
+	// gets a call of its own.
 	By capability.Call
 	// Logger is told what goes wrong beside the writes themselves; nil discards it.
 	Logger *slog.Logger
@@ -97,8 +97,8 @@ func (s *Store) make() error {
 	return nil
 }
 
-// settle goes by the real path of the directory, which may not have been there when the
-// stage was opened: what lies in the tree is found over no link.
+// settle switches to the real path of the directory, which may not have existed when the
+// stage was opened: files of the tree are opened without following links.
 func (s *Store) settle() error {
 	lies, err := filepath.EvalSymlinks(s.dir)
 	if err != nil || lies == s.dir {
@@ -108,8 +108,8 @@ func (s *Store) settle() error {
 	return nil
 }
 
-// locked does something while nobody else changes the stage, of this process or
-// another. The mutex of s is held by the caller.
+// locked calls do while nobody else changes the stage, in this process or another. The
+// caller holds the mutex of s.
 func (s *Store) locked(ctx context.Context, do func() error) error {
 	if err := s.make(); err != nil {
 		return err
@@ -196,8 +196,8 @@ func (s *Store) empty() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Generation counts how often something was applied or discarded, by any process. What was
-// mounted before the last time may not show what now is staged.
+// Generation counts how often something was applied or discarded, by any process. Overlays
+// that were mounted before the last time may not show what is staged now.
 func (s *Store) Generation() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
