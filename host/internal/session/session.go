@@ -105,7 +105,7 @@ func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	s.Life = turn.NewLife()
 	t := &s.Tools
 	t.host, t.audience, t.stage, t.carries, t.unheard, t.Output = h, o.Audience, o.Storage.Stage, o.Carries, o.Unheard, o.Output
-	t.unstaged = sync.OnceValue(func() error { return h.unstaged(s.Life.Context(), o.Storage.Parent) })
+	t.unstaged = sync.OnceValue(unstaging{h, s.Life, o.Storage.Parent}.why)
 	s.Calls.Unheard = o.Unheard
 	o.Storage.Results = h.tuned().Results
 	s.Calls.ID, s.Calls.Judge, s.Calls.Headless = o.Storage.ID, o.Judge, o.Headless
@@ -120,13 +120,18 @@ func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	return s, nil
 }
 
-// unstaged says why what commands change cannot be staged in directories of sessions below one, or
-// returns nil.
-func (h *Host) unstaged(ctx context.Context, sessions string) error {
-	if !h.Calls.Shell {
-		return abi.Errorf(abi.CodeUnsupported, "this host runs no commands")
+// unstaging finds out why what commands change cannot be staged, in directories of sessions below one.
+type unstaging struct {
+	host     *Host
+	life     *turn.Life
+	sessions string
+}
+
+func (u unstaging) why() error {
+	if !u.host.Calls.Shell {
+		return abi.Errorf(abi.CodeUnsupported, "there are no commands here")
 	}
-	return h.Calls.Commands.Stages(ctx, sessions)
+	return u.host.Calls.Commands.Stages(u.life.Context(), u.sessions)
 }
 
 // Begin sets the rules by which calls are judged. It is called once, before any turn.

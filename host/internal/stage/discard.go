@@ -14,6 +14,8 @@ import (
 
 // List returns what is staged of a selection, by path. New directories that something is
 // staged in are left out.
+//
+//nolint:contextcheck,nolintlint // it is quick and has no context; contextcheck reads this by itself
 func (s *Store) List(sel Selection) ([]Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

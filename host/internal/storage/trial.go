@@ -143,7 +143,7 @@ type Modified struct {
 // points for directories that lie in this machine's /tmp: those are discarded.
 func (t *Trial) Changes(ctx context.Context) (out []Modified, err error) {
 	for {
-		list, err := t.stage.List(stage.Selection{}) //nolint:contextcheck // it takes none
+		list, err := t.stage.List(stage.Selection{})
 		if err != nil {
 			return nil, err
 		}
