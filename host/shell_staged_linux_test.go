@@ -140,7 +140,7 @@ func TestStagedElsewhere(t *testing.T) {
 		t.Errorf("once a file was applied, and changed, a command finds %q", got)
 	}
 	id := background(t, s, "until [ -e stop ]; do sleep 0.02; done; echo 2 > end")
-	if _, err := other.Apply(t.Context(), stage.Selection{}); err == nil || !strings.Contains(err.Error(), "a command of the session runs") {
+	if _, err := other.Apply(t.Context(), stage.Selection{}); err == nil || !strings.Contains(err.Error(), "a command of the session still runs") {
 		t.Errorf("applied while a command runs: %v", err)
 	}
 	if got := answers(t, s, "Write", map[string]any{"file_path": "stop", "content": "s\n"}); strings.HasPrefix(got, "ERROR") {
@@ -173,7 +173,7 @@ func TestStagedVanished(t *testing.T) {
 	s := stagedShell(t, newShelled(t), dir)
 	told(t, s, "echo 1 >> f")
 	must(t, errors.Join(os.Rename(dir, dir+"-before"), os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "f"), []byte("other\n"), 0o644)))
-	if got := told(t, s, "echo 2 >> f"); !strings.Contains(got, "another directory") {
+	if got := told(t, s, "echo 2 >> f"); !strings.Contains(got, "was moved or replaced") {
 		t.Errorf("a command in another directory: %s", got)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(text) != "other\n" {

@@ -1,10 +1,12 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -105,7 +107,7 @@ func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	s.Life = turn.NewLife()
 	t := &s.Tools
 	t.host, t.audience, t.stage, t.carries, t.unheard, t.Output = h, o.Audience, o.Storage.Stage, o.Carries, o.Unheard, o.Output
-	t.unstaged = sync.OnceValue(unstaging{h, s.Life, o.Storage.Parent}.why)
+	t.unstaged = sync.OnceValue(unstaging{h, s.Life, o.Storage.Parent, append([]permissions.Dir{setup.Cwd}, setup.Additional...)}.why)
 	s.Calls.Unheard = o.Unheard
 	o.Storage.Results = h.tuned().Results
 	s.Calls.ID, s.Calls.Judge, s.Calls.Headless = o.Storage.ID, o.Judge, o.Headless
@@ -125,9 +127,16 @@ type unstaging struct {
 	host     *Host
 	life     *turn.Life
 	sessions string
+	working  []permissions.Dir
 }
 
 func (u unstaging) why() error {
+	for _, dir := range u.working {
+		at := cmp.Or(dir.Real, dir.Path)
+		if rest, err := filepath.Rel(at, u.sessions); err == nil && filepath.IsLocal(rest) {
+			return abi.Errorf(abi.CodeUnsupported, "%s holds the directory of sessions, in which the changes would lie; work in a directory below", at)
+		}
+	}
 	if !u.host.Calls.Shell {
 		return abi.Errorf(abi.CodeUnsupported, "there are no commands here")
 	}

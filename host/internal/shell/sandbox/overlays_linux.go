@@ -131,8 +131,8 @@ func (o *overlays) close() error {
 }
 
 // Stage mounts overlays over directories, in which the commands that share a namespace find them
-// from then on. Those that are mounted already stay. The error, which wraps [ErrOverlay] where this
-// machine does not do that, has the commands that follow change the directories themselves.
+// from then on. Those that are mounted already stay. The error wraps [ErrOverlay] where this machine
+// does not do that; commands whose [Spec] says Staged are refused then.
 func (s *Sandbox) Stage(ctx context.Context, n *Namespace, layers []Layer) error {
 	if s.own == nil || n == nil {
 		return fmt.Errorf("%w: only sandboxes that Toolquay makes itself have overlays, not bubblewrap", ErrOverlay)
