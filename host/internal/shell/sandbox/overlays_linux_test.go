@@ -429,7 +429,7 @@ func TestNoOverlay(t *testing.T) {
 		t.Error(err)
 	}
 	for _, l := range layersIn(t, root+"/w/inside", root+"/w") {
-		if err := s.Stage(t.Context(), n, []sandbox.Layer{l}); !errors.Is(err, sandbox.ErrOverlay) || !strings.Contains(err.Error(), "work in a directory of it") {
+		if err := s.Stage(t.Context(), n, []sandbox.Layer{l}); !errors.Is(err, sandbox.ErrOverlay) || !strings.Contains(err.Error(), "work in a directory below it") {
 			t.Errorf("its own store: %v", err)
 		}
 	}
