@@ -50,7 +50,7 @@ func TestContainedConflict(t *testing.T) {
 		p.look = func() { script(t, dir, test.change) }
 		s := session(t, h.Host, host.SessionOptions{Cwd: dir, Asker: p})
 		got := s.Results(t.Context(), []abi.ToolUse{bash("1", "bash -c 'echo two >> a.txt; echo two >> b.txt; echo c > c.txt'")})[0]
-		if !got.IsError || got.Error.Code != abi.CodeChanged || !strings.Contains(got.Text(), "nothing was done") {
+		if !got.IsError || got.Error.Code != abi.CodeChanged || !strings.Contains(got.Text(), "nothing was changed") {
 			t.Errorf("%s: the model is told %q", name, got.Text())
 		}
 		if text, _ := os.ReadFile(filepath.Join(dir, "a.txt")); string(text) != test.want {
