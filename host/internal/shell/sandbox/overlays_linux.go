@@ -69,11 +69,17 @@ func (o *overlays) at(path string) string {
 func (o *overlays) lstat(path string) (fs.FileInfo, error) { return os.Lstat(o.at(path)) }
 
 // hostMounts are those that the mounts of a sandbox are copied from.
-func (o *overlays) hostMounts() (*mounts, error) {
+// A command that ends may still be watched when its session closes the overlays.
+func (o *overlays) hostMounts() (m *mounts, err error) {
 	if o == nil {
 		return hostMounts()
 	}
-	return mountsIn(int(o.table.Fd()))
+	table, err := o.table.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	closed := table.Control(func(fd uintptr) { m, err = mountsIn(int(fd)) })
+	return m, errors.Join(closed, err)
 }
 
 // verify fails with [ErrChanged] where an overlay is not over its directory any more, since that
