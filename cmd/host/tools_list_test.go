@@ -88,12 +88,13 @@ func TestOneListOfTools(t *testing.T) {
 	}
 }
 
-// user is a home of its own.
-type user struct{ home string }
+// user is a home of its own, and a directory beside it to work in: a staged session that
+// works above the directory of sessions has no commands.
+type user struct{ home, work string }
 
 func newUser(t *testing.T, settings string) user {
 	t.Helper()
-	u := user{t.TempDir()}
+	u := user{t.TempDir(), t.TempDir()}
 	if err := os.MkdirAll(filepath.Join(u.home, "config/toolquay"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func newUser(t *testing.T, settings string) user {
 func (u user) run(t *testing.T, in string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "toolquay", args...)
-	c.Dir, c.Stdin = u.home, strings.NewReader(in)
+	c.Dir, c.Stdin = u.work, strings.NewReader(in)
 	c.Env = append(os.Environ(), "HOME="+u.home, "XDG_CONFIG_HOME="+u.home+"/config", "XDG_STATE_HOME="+u.home+"/state", "XDG_CACHE_HOME="+testenv.CacheHome())
 	out, err := c.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != exitNoCalls) {
@@ -140,7 +141,7 @@ func (u user) embedded(t *testing.T, change func(*host.SessionOptions)) []string
 			t.Error(err)
 		}
 	}()
-	so := host.SessionOptions{Prompts: true, Cwd: u.home}
+	so := host.SessionOptions{Prompts: true, Cwd: u.work}
 	if change != nil {
 		change(&so)
 	}
