@@ -60,7 +60,7 @@ func readStateOf(tb testing.TB, path string, ranges [][2]int64) capability.ReadS
 
 // past is a history that remembers, and fails where it is told to.
 type past struct {
-	capability.History // what files are not asked for
+	capability.History // for the methods that edits do not call
 
 	kept   []capability.Write
 	before []string

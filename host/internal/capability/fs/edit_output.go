@@ -61,7 +61,7 @@ func begin(scope *capability.Scope, node *workspace.Overlaid) (draft *workspace.
 		return nil, "", err
 	}
 	into.Target = node.Target // for messages
-	draft, err = into.Draft() // with the mode of new files, which it has if it becomes one
+	draft, err = into.Draft() // with the mode that a new file has, in case it is applied as one
 	return draft, place, errors.Join(err, into.Close())
 }
 

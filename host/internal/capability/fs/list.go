@@ -19,7 +19,7 @@ type listPlan struct {
 	held
 	limit int
 	stage capability.Stage
-	// children are the names that are staged, with what is staged for them.
+	// children is what is staged in the directory, by name.
 	children map[string]capability.Staged
 }
 

@@ -17,8 +17,8 @@ import (
 // once it is applied.
 type staged struct {
 	stage capability.Stage
-	// list are the files, and hidden the real paths at which the disk has something that
-	// the session does not see: of files, of what was removed and of what was replaced.
+	// list holds the staged files. hidden holds the real paths at which the session does not
+	// see what the disk has, because it was staged anew, removed or replaced.
 	list   []capability.Staged
 	hidden map[string]bool
 }
@@ -42,7 +42,7 @@ func findStaged(r root) (*staged, error) {
 	return s, nil
 }
 
-// hides reports whether what lies on the disk in a directory is not what the session sees.
+// hides reports whether the session does not see what the disk has under a name in a directory.
 func (s *staged) hides(dir paths, name string) bool {
 	return s != nil && s.hidden[join(dir.resolved, name)]
 }

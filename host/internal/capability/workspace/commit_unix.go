@@ -145,7 +145,7 @@ func (s *staging) replace(was, mine Info) error {
 	return nil
 }
 
-// drop removes what an exchange took out.
+// drop removes what an exchange moved to the temporary name, described by out.
 func (s *staging) drop(out Info) error {
 	if out.Kind == abi.KindDirectory {
 		return emptied(unix.Unlinkat(s.ground.fd, s.temp, unix.AT_REMOVEDIR))
@@ -174,7 +174,7 @@ func (s *staging) rename(was Info) error {
 		return errReplaced
 	}
 	err = s.calls.rename(s.ground.fd, s.temp, s.base)
-	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.ENOTDIR) { // a directory for what is none
+	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.ENOTDIR) { // only one of the two is a directory
 		if err = s.clear(was); err == nil {
 			err = s.calls.rename(s.ground.fd, s.temp, s.base)
 		}
@@ -189,7 +189,7 @@ func (s *staging) rename(was Info) error {
 	return nil
 }
 
-// clear removes what has the name.
+// clear removes what lies under the final name, described by was.
 func (s *staging) clear(was Info) error {
 	if was.Kind == abi.KindDirectory {
 		return emptied(unix.Unlinkat(s.ground.fd, s.base, unix.AT_REMOVEDIR))

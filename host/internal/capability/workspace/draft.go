@@ -72,7 +72,7 @@ func (d *Draft) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Skip adds so many zeros, which take no room where the file system has holes.
+// Skip appends n zero bytes, as a hole if the file system supports sparse files.
 func (d *Draft) Skip(n int64) error {
 	if d.over {
 		return d.ended()
@@ -83,7 +83,7 @@ func (d *Draft) Skip(n int64) error {
 	return nil
 }
 
-// Fd is the file that holds the content, for attributes.
+// Fd returns the descriptor of the file that holds the content, for setting attributes.
 func (d *Draft) Fd() uintptr { return d.handle() }
 
 // ReadAt reads back what was written, as [io.ReaderAt] has it.

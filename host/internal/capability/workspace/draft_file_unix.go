@@ -15,7 +15,7 @@ const maxWrite = 1 << 30
 type stagedFile struct {
 	calls calls
 	fd    int // -1 once it is closed
-	// synced says that all of it is on the disk.
+	// synced says that content and metadata were synced to the disk since the last change.
 	synced bool
 }
 
@@ -38,7 +38,7 @@ func (f *stagedFile) write(p []byte) (int, error) {
 	return done, nil
 }
 
-// skip leaves a hole.
+// skip appends n zero bytes as a hole.
 func (f *stagedFile) skip(n int64) error {
 	f.synced = false
 	at, err := unix.Seek(f.fd, n, io.SeekCurrent)
@@ -49,7 +49,7 @@ func (f *stagedFile) skip(n int64) error {
 }
 
 func (f *stagedFile) handle() uintptr {
-	f.synced = false // who asks for it does something with it
+	f.synced = false // the caller changes the file through it
 	return uintptr(f.fd)
 }
 

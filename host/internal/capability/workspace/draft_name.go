@@ -25,12 +25,13 @@ func tempName(base string) string {
 	return tempPrefix + rand.Text() + "-" + base
 }
 
-// IsTemporary reports whether a file may be one that a killed host left behind.
+// IsTemporary reports whether a name is one that tempName makes: a killed host may have left the
+// file behind.
 func IsTemporary(name string) bool {
 	rest, ok := strings.CutPrefix(name, tempPrefix)
 	random := len(rand.Text())
 	return ok && len(rest) > random && rest[random] == '-'
 }
 
-// TemporaryName makes a name that nothing has, for what is to get the name base.
+// TemporaryName returns an unused random name for a file that is later renamed to base.
 func TemporaryName(base string) string { return tempName(base) }

@@ -14,7 +14,7 @@ var errChanged = errors.New("it was replaced while it was being opened; try agai
 // errReplaced says that what is under a name is not what new content was made for.
 var errReplaced = errors.New("it was changed by somebody else meanwhile; read it again")
 
-// errNotEmpty is that of a directory that was to go, and has something in it.
+// errNotEmpty says that a directory that was to be removed or replaced is not empty.
 var errNotEmpty = errors.New("the directory is not empty: something else put a file into it")
 
 // fault gives a failure of the system a code and says which path it was about.

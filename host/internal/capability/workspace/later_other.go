@@ -4,10 +4,10 @@ package workspace
 
 import "io"
 
-// Later is for systems that write out directories apart from files.
+// Later collects nothing: directories are not synced separately on this system.
 type Later struct{}
 
-// skip leaves a hole.
+// skip appends n zero bytes as a hole.
 func (s *staging) skip(n int64) error {
 	at, err := s.file.Seek(n, io.SeekCurrent)
 	if err != nil {
@@ -18,14 +18,14 @@ func (s *staging) skip(n int64) error {
 
 func (s *staging) handle() uintptr { return s.file.Fd() }
 
-// Together is how many commits can be prepared at a time.
+// Together returns how many of most commits can be prepared at the same time: all of them.
 func Together(most int) int { return most }
 
-// Sync has nothing to do.
+// Sync does nothing.
 func (*Later) Sync() error { return nil }
 
-// Later has nothing to do.
+// Later does nothing.
 func (*Draft) Later(*Later) {}
 
-// Later has nothing to do.
+// Later does nothing.
 func (*Spot) Later(*Later) {}

@@ -6,17 +6,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Later collects directories in which names changed, to sync them together: then many
-// commits in one directory wait for the disk once. Until Sync, what was committed may be
-// lost in a power failure. It is for one goroutine.
+// Later collects directories whose entries changed, to fsync each of them once: many commits
+// in one directory then wait for the disk once. A power failure before Sync may undo what was
+// committed. It is for one goroutine.
 type Later struct{ dirs map[inode]int }
 
 type inode struct{ device, number uint64 }
 
-// Together is how many commits can be prepared at a time, of so many: each holds descriptors until it is over, of
-// which a process may have few.
+// Together returns how many of most commits can be prepared at the same time. Each holds descriptors until it ends,
+// and the process has a limit on them.
 func Together(most int) int {
-	const each = 16 // twice what one holds with what it replaces, so that others have some
+	const each = 16 // twice what a commit needs with the file that it replaces, to leave some for others
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
 		return 1
@@ -24,7 +24,7 @@ func Together(most int) int {
 	return int(max(1, min(uint64(most), uint64(limit.Cur)/each))) //nolint:unconvert,gosec // its type differs by system
 }
 
-// note is calls.syncDir.
+// note stands in for calls.syncDir: it keeps a duplicate of the descriptor instead of syncing.
 func (l *Later) note(dir int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(dir, &st); err != nil {
@@ -45,13 +45,13 @@ func (l *Later) note(dir int) error {
 	return nil
 }
 
-// Sync syncs the directories to the disk.
+// Sync fsyncs the collected directories, and forgets them.
 func (l *Later) Sync() error {
 	var list []func() error
 	for _, fd := range l.dirs {
 		list = append(list, func() error {
 			err := syncDirectory(fd)
-			_ = unix.Close(fd) // it was read
+			_ = unix.Close(fd) // nothing was written through it
 			return err
 		})
 	}
@@ -59,8 +59,8 @@ func (l *Later) Sync() error {
 	return together(list)
 }
 
-// Later makes Commit leave directories to l instead of syncing them.
+// Later makes Commit hand directories to l instead of syncing them.
 func (d *Draft) Later(l *Later) { d.calls.syncDir = l.note }
 
-// Later makes Commit and SetMode leave directories to l instead of syncing them.
+// Later makes Commit and SetMode hand directories to l instead of syncing them.
 func (s *Spot) Later(l *Later) { s.calls.syncDir = l.note }

@@ -81,7 +81,7 @@ func realParent(path string) string {
 // handle holds nothing here.
 type handle struct{}
 
-// unheld is the handle of a node that is only a name.
+// unheld returns the handle of a node for which nothing is open.
 func unheld() handle { return handle{} }
 
 func (*handle) close() error { return nil }

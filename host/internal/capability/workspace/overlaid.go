@@ -9,22 +9,22 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 )
 
-// Overlaid is a node as a staged session sees it: its path, which rules judge, is that on the
-// disk, and its content is what is staged. Without a stage it is the node. It is not safe for
-// concurrent use.
+// Overlaid is a node as a staged session sees it: rules judge its path on the disk, and its
+// content is the staged one. Without a stage it is the node itself. It is not safe for concurrent
+// use.
 type Overlaid struct {
 	*Node
-	// Info is the metadata of what the session sees: of the staged content, if there is some.
+	// Info is the metadata of what the session sees: of the staged content, if there is any.
 	Info Info
-	// Staged is what is staged for this file; nil is nothing.
+	// Staged is what is staged for this file; nil if nothing is.
 	Staged *capability.Staged
 
-	// content is the staged content, held open; nil is none.
+	// content is the staged content, held open; nil if there is none.
 	content *Node
 	// absent says that what the session sees is not on the disk: a directory that only
 	// staged files lie in, or nothing.
 	absent bool
-	// vacant says that the path was removed in the stage, so that something new can be staged,
+	// vacant says that the path was removed in the stage: new content can be staged there,
 	// whatever is on the disk.
 	vacant bool
 	fault  error
@@ -46,8 +46,8 @@ func Overlay(cwd, path string, stage capability.Stage) (*Overlaid, error) {
 	return o, nil
 }
 
-// locate resolves a path, on the disk or, if links or removals may be staged, in the stage. over
-// reports that the path leads nowhere, so that nothing can be staged there.
+// locate resolves a path, on the disk or, if links or removals may be staged, through the stage.
+// over reports that the path leads nowhere: then nothing can be staged there.
 func locate(cwd, path string, stage capability.Stage) (n *Node, over bool, err error) {
 	if stage != nil {
 		shaped, err := stage.Shaped()
@@ -90,7 +90,7 @@ func (o *Overlaid) look(stage capability.Stage) error {
 	return abi.Errorf(abi.CodeIO, "what is staged for %s cannot be found; toolquay stage list shows what is staged", o.Target)
 }
 
-// take takes over a staged entry that is not a file.
+// take applies a staged entry that is not a regular file.
 func (o *Overlaid) take(staged *capability.Staged) error {
 	switch staged.Kind {
 	case abi.KindDirectory:
@@ -117,8 +117,8 @@ func (o *Overlaid) Err() error { return o.fault }
 // Exists reports whether something was found.
 func (o *Overlaid) Exists() bool { return o.fault == nil }
 
-// OnDisk reports whether something of what was found lies on the disk: a directory of
-// which only staged files are seen does not.
+// OnDisk reports whether what was found is on the disk. A directory in which the session sees
+// only staged entries is not.
 func (o *Overlaid) OnDisk() bool { return o.Node.Exists() && !o.absent && o.content == nil }
 
 // Open opens the content; see [Node.Open].
@@ -184,7 +184,7 @@ func (n *Node) Stageable() error {
 	return d.Discard()
 }
 
-// InfoOf returns what is known of what is staged and was not removed. No link is followed.
+// InfoOf returns the metadata of a staged entry that is not a removal. It follows no link.
 func InfoOf(s capability.Staged) (Info, error) {
 	info, _, err := Lstat(s.Place)
 	if err == nil && info.Kind == "" {
@@ -193,8 +193,8 @@ func InfoOf(s capability.Staged) (Info, error) {
 	return info, err
 }
 
-// Children returns what a stage has directly in a directory, by name. They may be on the
-// disk too, and those that were removed are not to be seen.
+// Children returns what is staged directly in a directory, by name, removals included. An
+// entry may be on the disk too.
 func Children(stage capability.Stage, dir string) (map[string]capability.Staged, error) {
 	if stage == nil {
 		return nil, nil //nolint:nilnil // there are none

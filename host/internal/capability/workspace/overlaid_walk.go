@@ -9,19 +9,19 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 )
 
-// stagedWalk resolves a path in a tree of which parts are staged: links may be staged, and
-// what the disk has may be removed or replaced.
+// stagedWalk resolves a path in a partly staged tree, in which links may be staged, and files
+// and directories of the disk may be removed or replaced.
 type stagedWalk struct {
 	stage capability.Stage
-	real  string   // where the walk is
+	real  string   // the real path walked so far
 	rest  []string // the components still to walk, in order
 	links int
-	dir   bool // what is found must be a directory
+	dir   bool // the path must lead to a directory
 }
 
-// resolveStaged is [Resolve] for a session with a stage that has more than files. The node
-// is that of the disk at the path where the walk ends, which no link of the disk leads
-// away from; over is as [locate] has it.
+// resolveStaged is [Resolve] for a session whose stage may hold more than files. The node is that
+// of the disk at the real path where the walk ends; links on the disk that the session does not
+// see are not followed. over is as in [locate].
 func resolveStaged(cwd, path string, stage capability.Stage) (n *Node, over bool, err error) {
 	p, err := name(cwd, path)
 	if err != nil {
@@ -50,8 +50,8 @@ func resolveStaged(cwd, path string, stage capability.Stage) (n *Node, over bool
 	if n, err = Resolve(filepath.Dir(lies), lies); err != nil {
 		return nil, false, err
 	}
-	if n.Real != lies { // the disk has a link there, which the session does not see
-		_ = n.Close() // nothing was done with it
+	if n.Real != lies { // the disk has a link on the way, which the session does not see
+		_ = n.Close() // nothing was written through it
 		n = only(p.target, lies, abi.Errorf(abi.CodeNotFound, "%s does not exist", p.target))
 	}
 	n.Target = p.target
@@ -59,22 +59,22 @@ func resolveStaged(cwd, path string, stage capability.Stage) (n *Node, over bool
 	return n, false, nil
 }
 
-// only is a node that is a name, and why there is nothing.
+// only returns a node for which nothing is open, with the error that says why.
 func only(target, lies string, why *abi.Error) *Node {
 	return &Node{Target: target, Real: lies, fault: why, held: unheld()}
 }
 
-// expand puts the components of a path in front of what is left to walk.
+// expand puts the components of a path before those that are still to walk.
 func (w *stagedWalk) expand(path string) {
 	path = strings.TrimPrefix(path, filepath.VolumeName(path))
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == filepath.Separator || r == '/' })
 	w.rest = append(parts, w.rest...)
 }
 
-// whole is where the walk is, with what it has not walked.
+// whole returns the path walked so far, followed by the components that are still to walk.
 func (w *stagedWalk) whole() string { return filepath.Join(append([]string{w.real}, w.rest...)...) }
 
-// step walks one component. It reports false where nothing lies further on.
+// step walks one component. more is false if the component does not exist.
 func (w *stagedWalk) step() (more bool, err error) {
 	part := w.rest[0]
 	switch part {
@@ -104,18 +104,19 @@ func (w *stagedWalk) step() (more bool, err error) {
 	return true, nil
 }
 
-// at tells what the session sees at a path whose directory is real.
+// at returns the kind of what the session sees at a path whose directory is resolved, and the
+// target if it is a link. An empty kind means that nothing is there.
 func (w *stagedWalk) at(path string) (kind, target string, err error) {
 	staged, ok, err := w.stage.Lookup(path)
 	if err != nil || ok {
 		return staged.Kind, staged.Target, err
 	}
 	if refusePath(path, path) != nil {
-		return abi.KindDirectory, "", nil //nolint:nilerr // it is refused at the end
+		return abi.KindDirectory, "", nil //nolint:nilerr // the whole path is refused at the end
 	}
 	info, target, err := Lstat(path)
 	if abi.CodeOf(err) == abi.CodeChanged {
-		return "", "", nil // the directory that it would lie in is staged, and not on the disk
+		return "", "", nil // its directory is staged, and not on the disk
 	}
 	return info.Kind, target, err
 }

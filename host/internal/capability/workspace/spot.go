@@ -6,21 +6,21 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// Spot puts something at a path or removes what is there: a file, a directory or a symbolic
-// link. It is for changes that a [Draft] cannot make: a Draft writes a regular file over a
-// regular file and keeps its attributes. No link is followed, neither on the way nor at the
-// path. It is for one goroutine.
+// Spot puts a file, a directory or a symbolic link at a path, or removes what is there. It
+// makes the changes that a [Draft] cannot make: a Draft writes a regular file, over a regular
+// file if there is one, whose attributes it keeps. No link is followed, neither on the way nor
+// at the path. It is for one goroutine.
 //
 // A file has a temporary name until Commit, as with a Draft. If the path is free, Commit
-// makes a directory or link directly under its own name.
+// makes a directory or link directly under its final name.
 type Spot struct {
 	path string
 	*making
 	over bool
 }
 
-// NewSpot opens the directory that a path lies in. With makeDirs it makes missing directories
-// above, which Discard removes again.
+// NewSpot opens the directory of a path. With makeDirs it makes missing directories above the
+// path, which Discard removes again.
 func NewSpot(path string, makeDirs bool) (*Spot, error) {
 	if err := refusePath(path, path); err != nil {
 		return nil, err
@@ -35,9 +35,9 @@ func NewSpot(path string, makeDirs bool) (*Spot, error) {
 	return &Spot{path: path, making: m}, nil
 }
 
-// Lstat returns the metadata of what lies at a path, and the target if it is a link. The
-// zero Info is nothing. It fails with [abi.CodeChanged] if the directory above is missing
-// or lies behind a link.
+// Lstat returns the metadata of what lies at a path, and the target if it is a link. The zero
+// Info means that nothing is there. It fails with [abi.CodeChanged] if a directory above is
+// missing, or is a link.
 func Lstat(path string) (Info, string, error) {
 	if err := refusePath(path, path); err != nil {
 		return Info{}, "", err
@@ -56,32 +56,30 @@ type File interface {
 	Fd() uintptr
 }
 
-// MakeFile makes a regular file with permission bits, and the content that fill gives it.
+// MakeFile makes a regular file with some permission bits, and the content that fill writes.
 func (s *Spot) MakeFile(fill func(f File) error, mode uint32) error {
 	return s.fault(s.makeFile(fill, mode&0o777))
 }
 
-// MakeDir makes an empty directory with permission bits; 0 are those of new directories.
+// MakeDir makes an empty directory with some permission bits; 0 means the default ones.
 func (s *Spot) MakeDir(mode uint32) error { return s.fault(s.makeDir(mode & 0o777)) }
 
 // MakeLink makes a symbolic link.
 func (s *Spot) MakeLink(target string) error { return s.fault(s.makeLink(target)) }
 
-// Take moves a regular file from elsewhere on the same file system, which Commit puts in
-// place.
+// Take moves a regular file here from elsewhere on the same file system. Commit puts it in place.
 func (s *Spot) Take(file string) error { return s.fault(s.take(file)) }
 
-// Made is the path, until Commit, of the directory or link that was made or the file that
-// was taken.
+// Made returns the path that the new directory or link, or the file from Take, has until Commit.
 func (s *Spot) Made() (string, error) {
 	path, err := s.temporary()
 	return path, s.fault(err)
 }
 
-// Commit replaces was, which is what was there before, by what was made, or removes it if
-// nothing was made. The zero Info is nothing. A directory that is replaced must be empty.
-// Before something is lost for good, check is called unless it is nil: it may compare the
-// content. The error has [abi.CodeChanged] if the path is no longer as was says; then nothing
+// Commit puts what was made in place of was, or removes was if nothing was made. was is what lay
+// at the path before; the zero Info means nothing. A directory that is replaced or removed must be
+// empty. Unless check is nil, it is called before a file or link is lost for good, and may compare
+// the content. The error has [abi.CodeChanged] if the path is no longer as was says; then nothing
 // has changed. If the error wraps [ErrUncertain], the change may have been made.
 func (s *Spot) Commit(was Info, check func() error) error {
 	if s.over {
@@ -96,10 +94,10 @@ func (s *Spot) Commit(was Info, check func() error) error {
 	return nil
 }
 
-// SetMode changes the permission bits of what lies there, if it still is was.
+// SetMode changes the permission bits of what lies at the path, if that still is was.
 func (s *Spot) SetMode(was Info, mode uint32) error { return s.fault(s.chmod(was, mode&0o777)) }
 
-// Discard removes what was not committed, and closes the directory.
+// Discard removes what was made and not committed, and closes the directory.
 func (s *Spot) Discard() error {
 	if s.over {
 		return nil
@@ -115,7 +113,7 @@ func (s *Spot) fault(err error) error {
 	return writeFault(s.path, err)
 }
 
-// What describes what lies at a path to people, such as "a socket".
+// What returns a description for people of what lies at a path, such as "a socket".
 func (i Info) What() string {
 	switch i.Kind {
 	case abi.KindFile:

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// making is what is made for a spot, until it is in place.
+// making is the change of a [Spot] until it is committed.
 type making struct{ staging }
 
 func begin(path string, makeDirs bool) (*making, error) {
@@ -50,7 +50,7 @@ func (m *making) makeFile(fill func(f File) error, mode uint32) error {
 	return err
 }
 
-// filling is a file of a spot.
+// filling is the [File] that a [Spot] fills.
 type filling struct{ *staging }
 
 // Write implements [File].
@@ -96,7 +96,8 @@ func (m *making) temporary() (string, error) {
 	return filepath.Join(filepath.Dir(m.real), m.temp), nil
 }
 
-// commit looks and then renames or removes: what somebody writes in between is lost.
+// commit checks the path and then renames or removes: what another process writes there in between
+// is lost.
 func (m *making) commit(was Info, check func() error) error {
 	if err := m.unchanged(was); err != nil {
 		return err
@@ -128,7 +129,7 @@ func (m *making) chmod(was Info, mode uint32) error {
 	return m.root.Chmod(m.base, fs.FileMode(mode))
 }
 
-// discard lets go; undo takes away what was made and is not in place.
+// discard closes what is open. With undo it also removes what was made and not committed.
 func (m *making) discard(undo bool) error {
 	if !undo {
 		m.made = nil

@@ -11,11 +11,11 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// making is what is made for a spot, until it is in place.
+// making is the change of a [Spot] until it is committed.
 type making struct {
 	staging
-	// plan makes a directory or link under a name; nil is that it was made, or none. Where
-	// nothing lies it is made in its place, so that a kill leaves nothing beside it.
+	// plan makes a directory or link under a name; nil if it was made, or if there is none. If
+	// the path is free, it is made under its final name, so that a killed host leaves no temporary one.
 	plan func(name string) error
 }
 
@@ -62,7 +62,7 @@ func (m *making) makeFile(fill func(f File) error, mode uint32) error {
 	return m.sync()
 }
 
-// filling is a file of a spot.
+// filling is the [File] that a [Spot] fills.
 type filling struct{ *stagedFile }
 
 // Write implements [File].
@@ -104,7 +104,7 @@ func (m *making) take(file string) error {
 	return nil
 }
 
-// temporary makes what was planned, and returns its path until it is in place.
+// temporary makes what was planned under a temporary name, and returns the path of that.
 func (m *making) temporary() (string, error) {
 	if m.plan != nil {
 		name := tempName(m.base)
@@ -116,7 +116,7 @@ func (m *making) temporary() (string, error) {
 	return filepath.Join(m.ground.path, m.temp), nil
 }
 
-// inPlace makes what was planned where nothing lies.
+// inPlace makes what was planned under its final name, which must be free.
 func (m *making) inPlace() error {
 	err := m.plan(m.base)
 	if errors.Is(err, unix.EEXIST) {
@@ -154,7 +154,7 @@ func (m *making) commit(was Info, check func() error) error {
 	return m.replace(was, mine)
 }
 
-// mine tells what was made; zero is nothing.
+// mine returns the metadata of what was made; the zero Info means nothing.
 func (m *making) mine() (Info, error) {
 	_, err := m.temporary()
 	switch {
@@ -168,8 +168,8 @@ func (m *making) mine() (Info, error) {
 	return Info{}, nil
 }
 
-// remove takes away what was there. All but a directory goes aside first, so that nothing
-// that took its place is removed.
+// remove removes what was there. Anything but a directory is renamed first and then compared with
+// was, so that nothing else that took its place is removed.
 func (m *making) remove(was Info, check func() error) error {
 	dir := m.ground.fd
 	if was.Kind == abi.KindDirectory {
@@ -201,7 +201,7 @@ func (m *making) remove(was Info, check func() error) error {
 	return m.written()
 }
 
-// written writes out what became of a name.
+// written syncs the directory after an entry changed.
 func (m *making) written() error {
 	if err := m.ground.sync(); err != nil {
 		return m.uncertain(err)
@@ -209,7 +209,7 @@ func (m *making) written() error {
 	return nil
 }
 
-// emptied says of a directory that is not empty what to do.
+// emptied turns the system's error for a directory that is not empty into [errNotEmpty].
 func emptied(err error) error {
 	if isNotEmpty(err) {
 		return errNotEmpty
@@ -227,27 +227,27 @@ func (m *making) chmod(was Info, mode uint32) error {
 	return m.ground.sync()
 }
 
-// chmodAt sets the mode of an entry, which is no link.
+// chmodAt sets the mode of an entry that is not a link.
 func (m *making) chmodAt(name string, mode uint32) error {
 	fd, err := openat(m.ground.fd, name, openFile)
-	if errors.Is(err, unix.EACCES) { // it is the host's, and may not be read
+	if errors.Is(err, unix.EACCES) { // the host may own it, and yet not open it
 		return again(func() error { return unix.Fchmodat(m.ground.fd, name, mode, unix.AT_SYMLINK_NOFOLLOW) })
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = unix.Close(fd) }() // it was not written
+	defer func() { _ = unix.Close(fd) }() // nothing was written through it
 	if err := again(func() error { return unix.Fchmod(fd, mode) }); err != nil {
 		return err
 	}
 	err = m.calls.sync(fd)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EBADF) {
-		return nil // the file system has no such thing
+		return nil // the file system cannot sync it
 	}
 	return err
 }
 
-// discard lets go; undo takes away what was made and is not in place.
+// discard closes what is open. With undo it also removes what was made and not committed.
 func (m *making) discard(undo bool) error {
 	if !undo {
 		m.release()

@@ -13,7 +13,7 @@ import (
 	"github.com/toolquay/toolquay/abi"
 )
 
-// spots are what a spot can do to "it", which is a file that holds "it" at first.
+// spots are the changes that a spot can make to the file "it", whose content is "it" at first.
 var spots = map[string]struct {
 	make func(s *Spot) error
 	done func(path string) bool
@@ -29,7 +29,7 @@ var spots = map[string]struct {
 	}},
 }
 
-// spotWith is a spot with system calls of a test.
+// spotWith returns a spot with the system calls of a test.
 func spotWith(t *testing.T, path string, c calls) *Spot {
 	t.Helper()
 	s, err := NewSpot(path, false)
@@ -41,8 +41,8 @@ func spotWith(t *testing.T, path string, c calls) *Spot {
 	return s
 }
 
-// TestSpotFails has the system fail at each step: what was there is there still, or the
-// error says that it may not be, and nothing is left beside it.
+// TestSpotFails makes the system fail at each step: the former file is still there, or the
+// error says that it may not be, and no temporary file is left.
 func TestSpotFails(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("the disk fails")
@@ -84,8 +84,8 @@ func TestSpotFails(t *testing.T) {
 	}
 }
 
-// failingAt are the system calls of a spot, each of which may fail. One that fails once
-// works again afterwards, so that what was made can be taken away.
+// failingAt returns the system calls of a spot with fault called before each. A call that
+// fails once works again afterwards, so that what was made can be removed.
 func failingAt(fault func() error) calls {
 	c := system
 	c.write = func(fd int, p []byte) (int, error) {
@@ -111,7 +111,7 @@ func failingAt(fault func() error) calls {
 	return c
 }
 
-// TestSpotWithoutExchange does the same where names cannot be exchanged.
+// TestSpotWithoutExchange makes all changes where the file system cannot exchange names.
 func TestSpotWithoutExchange(t *testing.T) {
 	t.Parallel()
 	for _, from := range []string{"file", "link", "directory"} {

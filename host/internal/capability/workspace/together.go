@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// manyDrafts is the number of drafts from which on their whole file system is synced. Fewer are faster one by one
-// if other programs have written much.
+// manyDrafts is the number of drafts from which their whole file system is synced at once. Fewer are synced one by
+// one, which is faster if other programs have written much.
 const manyDrafts = 32
 
-// SyncAll is [Draft.Sync] for many drafts, which share waits for the disk.
+// SyncAll calls [Draft.Sync] for many drafts, and lets them wait for the disk together.
 func SyncAll(drafts []*Draft) error {
 	if len(drafts) >= manyDrafts {
 		syncSystems(drafts)
@@ -21,7 +21,7 @@ func SyncAll(drafts []*Draft) error {
 	return together(list)
 }
 
-// together calls functions in parallel, up to 32 at a time.
+// together calls functions in parallel, up to 32 at a time, and joins their errors.
 func together(list []func() error) error {
 	const most = 32
 	errs := make([]error, len(list))

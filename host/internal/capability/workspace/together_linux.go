@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncSystems syncs the file systems that drafts lie on. If that fails, each draft is synced by itself afterwards,
-// which reports the error.
+// syncSystems syncs the file systems that hold the drafts. If one cannot be synced, its drafts stay unsynced, so that
+// syncing them one by one reports the error.
 func syncSystems(drafts []*Draft) {
 	if !tellsWriteErrors() {
 		return
@@ -27,8 +27,7 @@ func syncSystems(drafts []*Draft) {
 	}
 }
 
-// tellsWriteErrors reports whether syncfs fails if something could not be written: since Linux 5.8, which also
-// added faccessat2.
+// tellsWriteErrors reports whether syncfs reports write errors. It does since Linux 5.8, which also added faccessat2.
 var tellsWriteErrors = sync.OnceValue(func() bool {
 	return unix.Faccessat2(unix.AT_FDCWD, "/", unix.F_OK, unix.AT_EACCESS) != unix.ENOSYS
 })

@@ -9,7 +9,7 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// TestSyncAll writes many drafts out by their file system, and few, or what was written to since, one by one.
+// TestSyncAll syncs many drafts through their file system, and few drafts, or one that was written since, one by one.
 func TestSyncAll(t *testing.T) {
 	t.Parallel()
 	if !tellsWriteErrors() {

@@ -2,5 +2,5 @@
 
 package workspace
 
-// syncSystems is for systems that tell of errors.
+// syncSystems does nothing: on this system a sync of all file systems does not report write errors.
 func syncSystems([]*Draft) {}

@@ -33,7 +33,7 @@ func Resolve(cwd, path string) (*Node, error) {
 	return n.settle(err)
 }
 
-// unheld is the handle of a node that is only a name.
+// unheld returns the handle of a node for which nothing is open.
 func unheld() handle { return handle{fd: -1} }
 
 // settle ends a resolution that got as far as a handle.
