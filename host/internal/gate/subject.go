@@ -74,7 +74,7 @@ type Subject struct {
 	Offer *Offer
 	// Preview is what the call would change, as a unified diff or in words; empty where unknown.
 	Preview string
-	// Tried says, for people, what a trial of the call came to; empty where there was none.
+	// Tried says, for people, how a trial of the call ended; empty if there was none.
 	Tried string
 	// Rehearse, if not nil, is called before a person is asked, and may set Preview and Tried. An
 	// error ends the question unasked. Done is called when the question has ended.
@@ -84,7 +84,7 @@ type Subject struct {
 	judged *permissions.JudgeAnswer
 	// closed says that a decision was logged that leaves nothing to ask.
 	closed bool
-	// stood says that a trial was logged as what decides.
+	// stood says that the call was allowed by the result of a trial, and that this was logged.
 	stood bool
 	// last is the latest decision about a call itself, which is asked for more than once;
 	// see [Gate.Decide].

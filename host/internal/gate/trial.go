@@ -7,21 +7,21 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// Stood is the error of a [Subject].Rehearse that found that nobody need be asked, and why.
-// Where a person is asked all the same, they are shown what Rehearse set by then.
+// Stood is the error with which a [Subject].Rehearse says that nobody needs to be asked, and why.
+// If a person is asked anyway, the question shows what Rehearse set.
 type Stood struct{ Why string }
 
 func (s *Stood) Error() string { return s.Why }
 
-// Tries reports whether a subject is to be tried before a person is asked: see [permissions.Policy.Tries].
+// Tries reports whether a subject is tried before a person is asked: see [permissions.Policy.Tries].
 func (g *Gate) Tries(s *Subject) bool {
 	policy := g.Policies.Now().Policy
 	request, evidence := g.facts(policy, s)
 	return policy.Tries(request, evidence)
 }
 
-// alone tries a subject of which nobody can be asked, and has the trial decide where it does. Else the
-// subject is denied, as it would be without.
+// alone tries a subject about which nobody can be asked. settled reports that the trial decided, or
+// failed with err. Otherwise the subject is denied, as it is without a trial.
 func (g asking) alone(ctx context.Context) (settled bool, err error) {
 	if g.s.Rehearse == nil || !g.letsStand(g.s) {
 		return false, nil
@@ -36,8 +36,8 @@ func (g asking) alone(ctx context.Context) (settled bool, err error) {
 	return err != nil, err
 }
 
-// stood has a trial decide, by the rules as they are by now. Where it does not settle the subject any
-// more, the person is asked.
+// stood lets a trial decide, by the rules as they are now. settled is false if the trial no longer
+// decides under these: then the person is asked.
 func (g asking) stood(t *Stood) (settled bool, err error) {
 	d, _ := g.again()
 	if d.Verdict == permissions.Ask || d.Headless {
@@ -51,7 +51,8 @@ func (g asking) stood(t *Stood) (settled bool, err error) {
 	return true, g.settled(d)
 }
 
-// letsStand reports whether, by the rules as they are now, a trial of a subject decides that changed nothing.
+// letsStand reports whether, by the rules as they are now, a trial that changed nothing decides about
+// a subject.
 func (g *Gate) letsStand(s *Subject) bool {
 	return g.Policies.Now().Policy.TrialStands() && g.Tries(s)
 }

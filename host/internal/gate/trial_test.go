@@ -11,12 +11,12 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// confining is a desk where commands run wholly confined.
+// confining is a desk whose commands run wholly confined.
 type confining struct{ *desk }
 
 func (confining) Confined(*permissions.Policy, *gate.Subject) bool { return true }
 
-// layered is a log that knows layers.
+// layered is a log that also records layers.
 type layered struct {
 	*desk
 	layers []string
@@ -27,7 +27,7 @@ func (l *layered) Record(s *gate.Subject, d *permissions.Decision, by string) er
 	return l.desk.Record(s, d, by)
 }
 
-// making is a subject that runs make.
+// making returns a subject that runs make.
 func making() *gate.Subject {
 	s := painting("", "/w/x")
 	s.Call.Tool = "Bash"
@@ -36,7 +36,7 @@ func making() *gate.Subject {
 	return s
 }
 
-// TestStood lets a trial decide that changed nothing, by the rules as they are when it has ended.
+// TestStood lets a trial that changed nothing decide, by the rules as they are when it has ended.
 func TestStood(t *testing.T) {
 	t.Parallel()
 	setup := func(contained permissions.Contained, deny string) permissions.Setup {
@@ -90,7 +90,7 @@ func TestStood(t *testing.T) {
 			t.Errorf("%s: later, %v", name, err)
 		}
 	}
-	// What stood does not stand any more once the rules would have asked for more than the mode, or in any case.
+	// A trial no longer stands once a rule asks about the command, or the setting wants a question.
 	for name, later := range map[string]permissions.Setup{
 		"an ask rule": {Contained: "run", Rules: []permissions.RuleSet{{Source: permissions.SourceUser, Ask: permissions.RuleTexts("Bash(make)")}}},
 		"a setting":   {Contained: "ask"},

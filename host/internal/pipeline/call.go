@@ -148,7 +148,7 @@ func (c *Call) Run(ctx context.Context, slot *scheduler.Slot) scheduler.Outcome 
 	return finishing{&c.core}.scheduled(ctx)
 }
 
-// carryOut calls the tool, unless its command was tried: then that stands.
+// carryOut calls the tool. If its command was tried, it makes that trial stand instead.
 func (c *Call) carryOut(ctx context.Context, g *judging) (abi.ToolResult, error) {
 	if t := c.trial; t != nil {
 		c.trial = nil

@@ -59,7 +59,7 @@ type judgement struct {
 	hooked bool
 	// offered says that the person was asked to open hosts to one of its commands.
 	offered atomic.Bool
-	// trial is the run of its command from before a person was asked; nil where there was none.
+	// trial is the trial of its command; nil if there is none.
 	trial *trial
 	// admitted is what the call may run by.
 	admitted admission

@@ -9,7 +9,7 @@ const (
 	// MaxRehearsals is how many calls a host rehearses at a time. They have no slot
 	// yet, and any number of calls may come to be asked about at once.
 	MaxRehearsals = 4
-	// MaxTrials is how many commands a host tries at a time: each may use a processor and 512 MiB.
+	// MaxTrials is how many commands a host tries at a time. Each may use a processor and 512 MiB.
 	MaxTrials = 2
 	// MaxPreviews bounds what the open questions of a host show of changes, in bytes:
 	// a good hundred at their most, if that is ASCII. Further ones show none.
@@ -18,7 +18,7 @@ const (
 
 // Rehearsals is what the rehearsals of all calls share. It is safe for concurrent use.
 type Rehearsals struct {
-	slots, trials chan struct{} // hold a token for each that runs
+	slots, trials chan struct{} // hold a token for each rehearsal, or trial, that runs
 
 	mu    sync.Mutex
 	shown int // bytes of previews, of questions that are open
@@ -45,10 +45,10 @@ func enter(ctx context.Context, slots chan<- struct{}) bool {
 // Leave gives a slot back.
 func (r *Rehearsals) Leave() { <-r.slots }
 
-// EnterTrial is [Rehearsals.Enter] for a command that is tried, and LeaveTrial gives its slot back.
+// EnterTrial is [Rehearsals.Enter] for a trial. It then needs a LeaveTrial.
 func (r *Rehearsals) EnterTrial(ctx context.Context) bool { return enter(ctx, r.trials) }
 
-// LeaveTrial is beside EnterTrial.
+// LeaveTrial gives the slot of a trial back.
 func (r *Rehearsals) LeaveTrial() { <-r.trials }
 
 // Show counts a preview in, unless there are too many. It then needs a Hide.

@@ -36,7 +36,7 @@ func TestDiffsAreBounded(t *testing.T) {
 	}
 }
 
-// TestPatchForPeople leaves out what only programs read.
+// TestPatchForPeople leaves out binary content, and bounds what is kept.
 func TestPatchForPeople(t *testing.T) {
 	t.Parallel()
 	const text = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-GIT binary patch\n+x\n"

@@ -88,10 +88,10 @@ func (c preparing) touched(cwd string, touch abi.Touch) (permissions.Access, err
 	return access, err
 }
 
-// stages refuses, in a session whose writes are staged, a call that may change the disk
-// past the stage, before anybody is asked about it: one of the embedder's own tool, or, where
-// what commands change cannot be staged, one whose input is a command. That is so of commands
-// that only read, too: they would see files as they were before. No command leaves the sandbox.
+// stages refuses, in a session whose writes are staged, a call that may change the disk itself,
+// before anybody is asked about it: a call of the embedder's own tool, a command outside the
+// sandbox and, if the changes of commands cannot be staged here, any command. Commands that only
+// read are refused too: they would see files without what is staged.
 func (c preparing) stages(readOnly bool) error {
 	if !c.session().Stage {
 		return nil

@@ -17,7 +17,7 @@ func newShell(g *judging) *commands.Shell {
 	return newShellIn(g, commandSession{g.session(), g}, commandCall{g})
 }
 
-// newShellIn is newShell with others for the session and the audience.
+// newShellIn is newShell with another session and audience.
 func newShellIn(g *judging, in commands.Session, audience commands.Audience) *commands.Shell {
 	s := g.session()
 	return commands.NewShell(s.Host.Commands, commands.Call{
@@ -82,7 +82,7 @@ func (s commandSession) Outputs() (string, error) { return s.Storage.Outputs() }
 // Ended is closed when the session ends.
 func (s commandSession) Ended() <-chan struct{} { return s.Life.Context.Done() }
 
-// Staging is what keeps the changes of commands from the disk; nil has them made there.
+// Staging keeps the changes of commands off the disk; nil lets commands change the disk.
 func (s commandSession) Staging() commands.Staging {
 	if !s.Stage {
 		return nil

@@ -15,9 +15,9 @@ import (
 	"github.com/toolquay/toolquay/host/internal/tool"
 )
 
-// BarredByStage says why a tool can do nothing in a session whose writes are staged, or
-// nil. ReadOnly says that it may be called without changing anything, and unstaged says why what
-// commands change cannot be staged, or nil.
+// BarredByStage returns why a tool can do nothing in a session whose writes are staged, or
+// nil. readOnly says that it can be called without changing anything. unstaged returns why the
+// changes of commands cannot be staged, or nil.
 func BarredByStage(t tool.Tool, readOnly bool, unstaged func() error) error {
 	contract := t.Contract()
 	if _, native := t.(*tool.Native); native && !readOnly {
@@ -36,8 +36,8 @@ func runsCommands(t tool.Tool) bool {
 	return slices.ContainsFunc(t.Contract().Fields, func(f abi.Field) bool { return f.Kind == abi.FieldCommand })
 }
 
-// staysInside refuses, in a session whose writes are staged, a command outside of the sandbox, which
-// would change files for real.
+// staysInside refuses, in a session whose writes are staged, a command that leaves the sandbox: it
+// would change the disk itself.
 func (r *request) staysInside() error {
 	if !r.leavesSandbox() {
 		return nil
@@ -45,7 +45,8 @@ func (r *request) staysInside() error {
 	return abi.Errorf(abi.CodeDenied, "this session stages its changes, and a command outside the sandbox would change the disk itself; run it without %s, or apply or discard what is staged (toolquay stage) and go on without --stage", leave)
 }
 
-// showStaged has the first command of a session judged by what is staged.
+// showStaged mounts the stage before the first command of a session is judged, so that the rules see
+// the staged files.
 func (g *judging) showStaged() {
 	s := g.session()
 	if !s.Stage || s.Unstaged() != nil {
@@ -58,7 +59,7 @@ func (g *judging) showStaged() {
 	})
 }
 
-// staging is what keeps the changes of a call's command from the disk.
+// staging keeps the changes of a call's command off the disk.
 type staging struct {
 	*storage.Staging
 	rules *rules.State
@@ -67,7 +68,7 @@ type staging struct {
 
 var _ commands.Staging = staging{}
 
-// Begin is as [commands.Staging] has it.
+// Begin implements [commands.Staging].
 func (s staging) Begin(roots []string) ([]commands.Layer, func(), error) {
 	all, end, err := s.Staging.Begin(roots)
 	layers := make([]commands.Layer, len(all))
@@ -77,15 +78,15 @@ func (s staging) Begin(roots []string) ([]commands.Layer, func(), error) {
 	return layers, end, err
 }
 
-// Shows is as [commands.Staging] has it.
+// Shows implements [commands.Staging].
 func (s staging) Shows(tree paths.View) { s.rules.Through(tree) }
 
-// Mounted is as [commands.Staging] has it.
+// Mounted implements [commands.Staging].
 func (s staging) Mounted(l commands.Layer, open func() (*os.File, error)) error {
 	return s.Staging.Mounted(storage.Layer(l), open)
 }
 
-// Scan is as [commands.Staging] has it.
+// Scan implements [commands.Staging].
 func (s staging) Scan(ctx context.Context, began time.Time) error {
 	return s.Staging.Scan(ctx, began, s.call)
 }

@@ -85,8 +85,8 @@ type Session struct {
 	Judge gate.Judge
 	// Headless reports whether there is nobody to ask for an approval now.
 	Headless func() bool
-	// Stage says that writes are staged. Unstaged says why what commands change cannot be, or
-	// returns nil.
+	// Stage says that writes are staged. Unstaged returns why the changes of commands cannot be
+	// staged, or nil.
 	Stage    bool
 	Unstaged func() error
 	staged   sync.Once // see showStaged

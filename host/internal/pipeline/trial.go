@@ -26,29 +26,29 @@ import (
 	"github.com/toolquay/toolquay/plugins"
 )
 
-// MaxTrialTime is how long a command is tried before a person is asked about it.
+// MaxTrialTime bounds a trial, and also the wait for its slot.
 const MaxTrialTime = 20 * time.Second
 
 // trial runs a call's command before a person is asked about it: in a sandbox of its own, without a
-// network, over throwaway overlays. Observers are not told. If it stands, its result is the call's,
-// and its changes are made on the disk.
+// network, over throwaway overlays. Observers are told nothing of it until it stands. If it stands,
+// its result is the call's, and its changes are made on the disk.
 type trial struct {
 	*storage.Trial
 	world   *world
 	subject *gate.Subject
-	// ended is closed when its sandbox may go: no other command is in it.
+	// ended is closed when the trial is dropped, so that its sandbox can be removed.
 	ended    chan struct{}
 	closed   sync.Once
 	result   abi.ToolResult
 	modified []storage.Modified
 
 	mu sync.Mutex
-	// ran says that the command ran to its end; lacked why the trial is inconclusive.
+	// ran says that the command was started; lacked says why the trial is inconclusive.
 	ran    bool
 	lacked string
-	// missed is what the command had not, which counts if it failed.
+	// missed says what the command did not have. It counts only if the command failed.
 	missed string
-	// events and remarks are told once it stands.
+	// events and remarks are passed on if the trial stands.
 	events  []capability.GitEvent
 	remarks []string
 }
@@ -59,15 +59,16 @@ var (
 	_ commands.Audience = &trialSession{}
 )
 
-// tries reports whether a call may be tried: one of the built-in Bash, which does not go on in the
-// background. In a session whose writes are staged, nothing that a command changes lasts anyway.
+// tries reports whether a call may be tried: a call of the built-in Bash that does not run in the
+// background. Sessions whose writes are staged need no trials: what their commands change does not
+// reach the disk.
 func (r *request) tries(s *Session) bool {
 	_, runs := r.tool.Declares(abi.CapShellRun)
 	return runs && tool.BuiltInFor(r.tool, abi.CapShellRun) && r.name() != PowerShell && !s.Stage && s.Host.Shell && !r.inBackground()
 }
 
-// try runs a call's command before a person is asked about it, and returns what is to be done when its
-// question has ended. The subject then says what came of it, and shows what it would change.
+// try runs a call's command before a person is asked about it. It sets Tried and Preview of the subject,
+// and fails with [gate.Stood] if the command changed nothing. done is called when the question has ended.
 func (g *world) try(ctx context.Context, s *gate.Subject) (done func(), err error) {
 	all := g.session().Host.Rehearsals
 	done = func() {
@@ -80,7 +81,7 @@ func (g *world) try(ctx context.Context, s *gate.Subject) (done func(), err erro
 	}
 	t, err := g.newTrial(s)
 	if err == nil {
-		g.core.trial = t // also while it runs, so that it goes with a call that ends meanwhile
+		g.core.trial = t // also while it runs, so that it is dropped if the call ends meanwhile
 		err = t.run(ctx)
 	}
 	if err == nil {
@@ -93,7 +94,7 @@ func (g *world) try(ctx context.Context, s *gate.Subject) (done func(), err erro
 	if err != nil {
 		g.dropTrial()
 		s.Tried = "It was tried in a throwaway sandbox without a network, and the trial is inconclusive: " + err.Error()
-		return done, nil //nolint:nilerr // the person is asked as ever
+		return done, nil //nolint:nilerr // the person is asked as usual
 	}
 	if len(t.modified) == 0 {
 		return done, &gate.Stood{Why: "it ran in a throwaway sandbox, and changed nothing"}
@@ -101,7 +102,7 @@ func (g *world) try(ctx context.Context, s *gate.Subject) (done func(), err erro
 	return done, nil
 }
 
-// newTrial makes what a trial needs.
+// newTrial makes a trial with its directories and its stage.
 func (g *world) newTrial(s *gate.Subject) (*trial, error) {
 	kept, err := g.session().Storage.NewTrial(g.identity())
 	if err != nil {
@@ -147,7 +148,7 @@ func (t *trial) run(ctx context.Context) error {
 	return t.Small(ctx)
 }
 
-// do takes the place of [world.do]: the command runs, once, and nothing else is done.
+// do takes the place of [world.do]: it runs the command, once, and refuses everything else.
 func (t *trial) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
 	GrowStack()
 	g, c := t.world, t.world.core
@@ -180,7 +181,7 @@ func (t *trial) do(ctx context.Context, req abi.Request) (abi.Answer, error) {
 	return answer, t.note(answer)
 }
 
-// fits refuses another command than the person would be asked about.
+// fits refuses a command that differs from the one that the person would be asked about.
 func (t *trial) fits(p *performing, plan capability.Plan) (err error) {
 	accesses := plan.Accesses()
 	if p.scope, err = t.world.scope(p.claim); err != nil {
@@ -203,7 +204,7 @@ func (t *trial) fits(p *performing, plan capability.Plan) (err error) {
 	return nil
 }
 
-// note notes how the command ended.
+// note records how the command ended.
 func (t *trial) note(answer abi.Answer) error {
 	ok, is := answer.OK.(abi.ShellOK)
 	t.mu.Lock()
@@ -227,7 +228,7 @@ func (t *trial) note(answer abi.Answer) error {
 	return nil
 }
 
-// began reports whether a command was run already, and notes that one is.
+// began reports whether a command was started before, and records that one is started.
 func (t *trial) began() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -236,14 +237,14 @@ func (t *trial) began() bool {
 	return was
 }
 
-// lack notes why the trial is inconclusive, and refuses.
+// lack records why the trial is inconclusive, and returns that as an error.
 func (t *trial) lack(format string, args ...any) error {
 	err := abi.Errorf(abi.CodeDenied, format, args...)
 	t.Lacked(err.Error())
 	return err
 }
 
-// Lacked is as [commands.Trial] has it. The first reason counts.
+// Lacked implements [commands.Trial]. The first reason counts.
 func (t *trial) Lacked(why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -252,14 +253,14 @@ func (t *trial) Lacked(why string) {
 	}
 }
 
-// Missed is as [commands.Trial] has it. The first one counts.
+// Missed implements [commands.Trial]. The first reason counts.
 func (t *trial) Missed(what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.missed = cmp.Or(t.missed, what)
 }
 
-// usesGit reports whether some commands are git's.
+// usesGit reports whether one of the commands runs git.
 func usesGit(list []permissions.Command) bool {
 	return slices.ContainsFunc(list, func(c permissions.Command) bool {
 		return slices.ContainsFunc(c.Parts, func(p permissions.Part) bool {
@@ -268,7 +269,8 @@ func usesGit(list []permissions.Command) bool {
 	})
 }
 
-// look finds what the command changed, and shows it.
+// look finds what the command changed, and sets Tried and Preview of the subject. The error says why
+// the trial is inconclusive.
 func (t *trial) look(ctx context.Context, s *gate.Subject) (err error) {
 	if t.modified, err = t.Changes(ctx); err != nil {
 		return err
@@ -293,7 +295,7 @@ func (t *trial) look(ctx context.Context, s *gate.Subject) (err error) {
 	return nil
 }
 
-// maxNamed bounds how many files a question names that a trial changed.
+// maxNamed bounds how many of the files that a trial changed are named in the question.
 const maxNamed = 10
 
 // counted says how many files the command changed, and which.
@@ -313,11 +315,11 @@ func (t *trial) counted() string {
 	return text + " (" + strings.Join(names, ", ") + ")"
 }
 
-// forPeople is written a patch to, of which it keeps no more than a preview shows, and nothing that only
-// programs read. Once there is enough of it, Write fails with errEnough.
+// forPeople is a writer for patches. It keeps what a preview shows of a patch, without binary content.
+// When it has enough, Write fails with errEnough.
 type forPeople struct {
-	text, line []byte // line is the beginning of the one that is being written
-	skips      bool
+	text, line []byte // line is the beginning of a line that is not complete yet
+	skips      bool   // within binary content
 }
 
 var errEnough = errors.New("no more of a patch is shown")
@@ -335,7 +337,7 @@ func (f *forPeople) Write(patch []byte) (int, error) {
 	return len(patch), nil
 }
 
-// end takes a whole line.
+// end takes the line, which is complete.
 func (f *forPeople) end() {
 	line := f.line
 	f.line = f.line[:0]
@@ -348,8 +350,8 @@ func (f *forPeople) end() {
 	f.text = append(f.text, line...)
 }
 
-// writable refuses changes that rules hold back or that are protected, which the sandbox kept the command
-// from, and those that cannot be made on the disk.
+// writable returns an error if the command changed a path that is hidden or protected by the rules as
+// they are now, although the sandbox prevents that, or made a file that cannot be applied.
 func (t *trial) writable() error {
 	held := t.world.Policy().SandboxPolicy(nil)
 	for i := range t.modified {
@@ -363,7 +365,9 @@ func (t *trial) writable() error {
 	return nil
 }
 
-// stand has the trial be what the call does: what it changed is done to the disk, all of it or nothing.
+// stand returns the trial's result as the call's, after making its changes on the disk. If something else
+// changed the same files meanwhile, it fails with [abi.CodeChanged] and makes none of them. Another error
+// may leave some of them made.
 func (t *trial) stand(ctx context.Context) (abi.ToolResult, error) {
 	text := "[contained] The command ran in a sandbox of its own, without a network, and changed nothing."
 	if len(t.modified) > 0 {
@@ -395,7 +399,7 @@ func (t *trial) stand(ctx context.Context) (abi.ToolResult, error) {
 	return t.result, nil
 }
 
-// drop gives the trial up, or what is left of it. Nil is none. It is safe to repeat.
+// drop ends the trial and removes its files. The receiver may be nil. It is safe to repeat.
 func (t *trial) drop() {
 	if t == nil {
 		return
@@ -408,7 +412,7 @@ func (t *trial) drop() {
 	})
 }
 
-// dropTrial gives the call's trial up, with what was spilled of its result.
+// dropTrial drops the call's trial, and what was spilled of its result.
 func (c *core) dropTrial() {
 	if t := c.trial; t != nil {
 		c.trial = nil
@@ -417,7 +421,7 @@ func (c *core) dropTrial() {
 	}
 }
 
-// trialSession is what package commands sees of a session during a trial.
+// trialSession is the session that package commands sees during a trial.
 type trialSession struct {
 	commandSession
 	*trial
@@ -426,19 +430,19 @@ type trialSession struct {
 // Outputs is the directory for the output of the command.
 func (s *trialSession) Outputs() (string, error) { return s.OutputDir(), nil }
 
-// Ended is closed when the trial is over.
+// Ended is closed when the trial is dropped.
 func (s *trialSession) Ended() <-chan struct{} { return s.ended }
 
-// Staging is what keeps its changes from the disk.
+// Staging keeps the changes of the command off the disk.
 func (s *trialSession) Staging() commands.Staging { return s }
 
-// Backgrounds reports that nothing goes on in the background.
+// Backgrounds reports that the command cannot move to the background.
 func (*trialSession) Backgrounds() bool { return false }
 
-// Reachable does nothing: nobody reaches the command.
+// Reachable does nothing: nobody can connect to the command.
 func (*trialSession) Reachable(func(ctx context.Context, port int) (net.Conn, error)) {}
 
-// Begin is as [commands.Staging] has it.
+// Begin implements [commands.Staging].
 func (s *trialSession) Begin(roots []string) ([]commands.Layer, func(), error) {
 	return s.staging().Begin(roots)
 }
@@ -447,13 +451,14 @@ func (s *trialSession) staging() staging {
 	return staging{s.Trial.Staging, s.Rules, s.gate.identity()}
 }
 
-// Mounted is as [commands.Staging] has it: tools write nothing meanwhile.
+// Mounted implements [commands.Staging]. It does nothing, because tools do not write to the stage of a
+// trial.
 func (*trialSession) Mounted(commands.Layer, func() (*os.File, error)) error { return nil }
 
-// Shows is as [commands.Staging] has it: the session goes on with the disk.
+// Shows implements [commands.Staging]. It does nothing: the session still sees the disk.
 func (*trialSession) Shows(paths.View) {}
 
-// Scan is as [commands.Staging] has it.
+// Scan implements [commands.Staging].
 func (s *trialSession) Scan(ctx context.Context, began time.Time) error {
 	err := s.staging().Scan(ctx, began)
 	if err != nil {
@@ -462,13 +467,13 @@ func (s *trialSession) Scan(ctx context.Context, began time.Time) error {
 	return err
 }
 
-// Scrap is as [commands.Trial] has it.
+// Scrap implements [commands.Trial].
 func (s *trialSession) Scrap(dir string) (commands.Layer, error) {
 	l, err := s.Trial.Scrap(dir)
 	return commands.Layer(l), err
 }
 
-// Hides is as [commands.Trial] has it.
+// Hides implements [commands.Trial].
 func (s *trialSession) Hides(ctx context.Context, dir string) bool {
 	policy := s.gate.Policy()
 	if !policy.WithholdsReads() {
@@ -485,7 +490,7 @@ func (s *trialSession) Hides(ctx context.Context, dir string) bool {
 // Offers reports whether the model may call a tool.
 func (s *trialSession) Offers(name string) bool { return commandCall{s.gate}.Offers(name) }
 
-// Remark tells the model something, once the trial stands.
+// Remark keeps a remark for the model, for when the trial stands. Repeated remarks are kept once.
 func (s *trialSession) Remark(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -494,7 +499,7 @@ func (s *trialSession) Remark(text string) {
 	}
 }
 
-// Tell tells of an effect of the command, once the trial stands.
+// Tell keeps an effect of the command, to report it when the trial stands.
 func (s *trialSession) Tell(d capability.GitEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
