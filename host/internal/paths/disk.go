@@ -8,11 +8,13 @@ import (
 	"strings"
 )
 
-// Disk is where paths lead, for those who are not given descriptors: as this process sees files,
-// or where View is not nil as commands do whose changes are staged. The zero value is the former.
+// Disk resolves paths, for code that works with paths and not with descriptors. With a View it
+// resolves them as commands whose changes are staged do. The zero value resolves them as this
+// process sees files.
 type Disk struct{ View }
 
-// Place is a path by which this process finds what lies at one; the last name may be a link, too.
+// Place returns the path under which this process finds the file at path. Links are followed, in
+// the last component too.
 func (d Disk) Place(path string) string {
 	if d.View == nil {
 		return filepath.FromSlash(path)
@@ -20,7 +22,7 @@ func (d Disk) Place(path string) string {
 	return d.At(d.Real(path))
 }
 
-// Entry is Place of what lies at a path itself, be it a link.
+// Entry is like Place, but does not follow a link in the last component.
 func (d Disk) Entry(path string) string {
 	if d.View == nil {
 		return filepath.FromSlash(path)
@@ -32,7 +34,7 @@ func (d Disk) Entry(path string) string {
 	return d.At(filepath.Join(dir, filepath.Base(path)))
 }
 
-// Resolved is Entry of a path in a directory whose links are resolved.
+// Resolved is Entry for a path whose links are resolved except in the last component.
 func (d Disk) Resolved(path string) string {
 	if d.View == nil {
 		return path
@@ -50,10 +52,11 @@ func (d Disk) OfCommand(name string) string {
 	return kernelPath(name, maxLinks)
 }
 
-// maxLinks bounds how many links lead on in one path.
+// maxLinks bounds the symbolic links that are followed in one path.
 const maxLinks = 40
 
-// Real is the function [Real].
+// Real is the function [Real], by the View if there is one. It returns "" if the path cannot be
+// resolved.
 func (d Disk) Real(path string) string {
 	if d.View == nil {
 		return Real(path)

@@ -11,8 +11,8 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// TestDisk follows links and finds matches in a tree that is shown at another path, as Real does
-// in one that is where it is shown.
+// TestDisk follows links and finds matches in a tree that a view shows at another path. The
+// results are those of Real in the same tree at that path.
 func TestDisk(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -39,7 +39,7 @@ func TestDisk(t *testing.T) {
 		want := Real(path)
 		switch name {
 		case "file/x":
-			want = path // the tools refuse it, and commands fail
+			want = path // which tools refuse, and where commands fail
 		case "loop", "loop/x":
 			want = "" // so that a person is asked
 		}
@@ -60,7 +60,7 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// view shows a directory at the path of another one.
+// view shows the directory lies at the path shown.
 type view struct{ shown, lies string }
 
 func (v view) At(path string) string {

@@ -57,32 +57,33 @@ type lookedIn struct {
 	located []string
 }
 
-// View is what commands find of files whose changes are staged. It is safe for concurrent use.
+// View shows the files that commands see if their changes are staged. It is safe for concurrent
+// use.
 type View interface {
-	// At is a path by which this process finds what lies at a clean, absolute one, whose links
-	// are resolved but for the last name.
+	// At returns the path under which this process finds the file that commands find at path,
+	// which must be absolute and clean, with all links resolved except in its last component.
 	At(path string) string
-	// Run runs a program of this process's own where commands find files, but not confined as they
-	// are, and returns what it prints, at most so many bytes. Dir is its working directory, and
-	// argv begins with its path.
+	// Run runs a program for this process that sees the same files as commands, but is not
+	// confined as they are. It returns what the program prints, at most most bytes. dir is its
+	// working directory, and argv begins with its path.
 	Run(ctx context.Context, dir string, argv, env []string, input []byte, most int) ([]byte, error)
 }
 
-// Through has files looked at by a view from now on; nil is as this process sees them.
+// Through looks at files through a view from now on; nil is as this process sees them.
 func (l *Lookups) Through(v View) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.view = v
 }
 
-// At is a path by which this process finds what lies at another one; see [View].
+// At returns the path under which this process finds the file at path; see [View].
 func (l *Lookups) At(path string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.at(path)
 }
 
-// Disk is [Lookups.At] for many paths.
+// Disk returns the view of the lookups as a [Disk].
 func (l *Lookups) Disk() Disk {
 	l.mu.Lock()
 	defer l.mu.Unlock()

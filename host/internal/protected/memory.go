@@ -42,10 +42,10 @@ func (m *Memory) Lookups() *paths.Lookups {
 	return &m.files
 }
 
-// Through has files looked at as commands find them whose changes are staged.
+// Through looks at files through a view from now on: as commands whose changes are staged find them.
 func (m *Memory) Through(v paths.View) { m.files.Through(v) }
 
-// Disk is where commands find files.
+// Disk returns the view through which files are looked at.
 func (m *Memory) Disk() paths.Disk { return m.files.Disk() }
 
 // Find is [permissions.SandboxPolicy.Find] by [Memory.Lookups], for the rules that a sandbox is

@@ -21,14 +21,14 @@ func (s *State) Chdir(path string) error {
 	return s.change(func(v *View) (*View, error) { return v.in(path) })
 }
 
-// tree is where directories are looked at.
+// tree holds the view through which a session's directories are looked at. All its views share it.
 type tree struct{ view atomic.Pointer[paths.View] }
 
-// Through has the directories that the session moves to looked at as commands find them whose changes
-// are staged.
+// Through looks at the session's working directory and at those that it moves to through a view from
+// now on: as commands whose changes are staged find them.
 func (s *State) Through(v paths.View) { s.now.Load().tree.view.Store(&v) }
 
-// staged is that view; nil is none.
+// staged returns that view; nil if there is none.
 func (v *View) staged() paths.View {
 	if v.tree == nil {
 		return nil
@@ -39,7 +39,7 @@ func (v *View) staged() paths.View {
 	return nil
 }
 
-// exists reports whether the session's directory is there, as far as that can be found out.
+// exists reports whether the session's working directory exists, or may exist.
 func (v *View) exists() bool {
 	dir := v.Cwd
 	if tree := v.staged(); tree != nil {
@@ -170,7 +170,7 @@ func (v *View) Destination(path string) (permissions.Dir, error) {
 	return permissions.Dir{Path: node.Target, Real: node.Real}, nil
 }
 
-// destinationIn is Destination in a tree that commands find.
+// destinationIn is Destination through a view.
 func (v *View) destinationIn(tree paths.View, path string) (permissions.Dir, error) {
 	target := filepath.Clean(path)
 	if !filepath.IsAbs(target) {

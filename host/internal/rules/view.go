@@ -43,7 +43,7 @@ type View struct {
 	// beforePlan is the mode that plan was entered from; empty where the session began in
 	// plan or was never in it.
 	beforePlan permissions.Mode
-	// tree is where the session's directories are looked at.
+	// tree holds the view through which the session's directories are looked at.
 	tree *tree
 }
 

@@ -22,7 +22,7 @@ const maxListed = 64 << 20
 // errTooLong means that git took too long, or printed too much.
 var errTooLong = errors.New("git takes too long, or prints too much")
 
-// repository is a git repository, by git's own directory of it, and by the path at which this
+// repository is a git repository: dir is its .git directory, and place is the path under which this
 // process finds that.
 type repository struct {
 	dir, place string
@@ -61,7 +61,7 @@ func (r *repository) run(ctx context.Context, input []byte, args ...string) ([]b
 	return r.listed(ctx, text, errors.Join(err, cmd.Wait()))
 }
 
-// listed is what git printed, and how it ended.
+// listed returns git's output, with an error if git failed, took too long or printed too much.
 func (*repository) listed(ctx context.Context, text []byte, err error) ([]byte, error) {
 	if len(text) == maxListed {
 		err = errTooLong

@@ -64,11 +64,10 @@ type listing struct {
 	paths []string
 }
 
-// Clear reports whether the index and the history of the repository that an access is to
-// hold no path in its tree that rules withhold, and whether the objects that the access
-// names are commits of that history. Whole adds to the history all commits that the repository
-// holds, whether or not anything leads to them. It looks at the disk as
-// commands find it.
+// Clear reports whether neither the index nor the history of an access's repository has a path in the
+// tree of the access that rules withhold, and whether the objects that the access names are commits of
+// that history. whole adds to the history all commits that the repository holds, reachable or not. disk
+// is how commands find files.
 func (p *Past) Clear(ctx context.Context, policy *permissions.Policy, a permissions.Access, whole bool, disk paths.Disk) bool {
 	t := p.tree(disk.Place(a.Former))
 	t.mu.Lock()
@@ -200,8 +199,8 @@ func (t *workTree) restOf(ctx context.Context) (paths []string, unled map[string
 	return paths, unled, nil
 }
 
-// gitDirOf finds git's own directory of a work tree. It finds none where references or objects
-// come from elsewhere, too.
+// gitDirOf finds the .git directory of a work tree. It returns none if some references or objects
+// come from elsewhere.
 func gitDirOf(top string, disk paths.Disk) (none repository) {
 	dir := filepath.Join(top, ".git")
 	if content, err := paths.Beginning(disk.Entry(dir)); err == nil {

@@ -121,8 +121,7 @@ func TestReferenceFiles(t *testing.T) {
 	}
 }
 
-// TestPastOfStaged asks git about the repository that is staged, and not about the one on the
-// disk.
+// TestPastOfStaged asks git about the staged repository, and not about the one on the disk.
 func TestPastOfStaged(t *testing.T) {
 	t.Parallel()
 	testenv.Permitted(t, testenv.Linux) // commands are staged nowhere else
@@ -144,7 +143,7 @@ func TestPastOfStaged(t *testing.T) {
 		commands string
 		clear    bool
 	}{
-		{"git init -q " + top, false}, // which is not staged
+		{"git init -q " + top, false}, // on the disk only
 		{"git init -q && git commit -q --allow-empty -m first", true},
 		{"git -C " + top + " commit -q --allow-empty -m other && touch .env && git add -f .env", false},
 		{"git rm -qf .env", true},
@@ -162,7 +161,7 @@ func TestPastOfStaged(t *testing.T) {
 	}
 }
 
-// elsewhere shows a directory at the path of another one.
+// elsewhere shows the directory lies at the path shown.
 type elsewhere struct{ shown, lies string }
 
 func (e *elsewhere) At(path string) string {

@@ -122,7 +122,8 @@ func (h *Host) Open(o Options, setup *permissions.Setup) (*Session, error) {
 	return s, nil
 }
 
-// unstaging finds out why what commands change cannot be staged, in directories of sessions below one.
+// unstaging finds out why the changes of commands cannot be staged. sessions is the directory that holds
+// those of the sessions, and working are the session's working directories.
 type unstaging struct {
 	host     *Host
 	life     *turn.Life

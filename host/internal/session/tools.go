@@ -22,7 +22,7 @@ type Tools struct {
 	host     *Host
 	audience toolset.Audience
 	stage    bool // writes are staged
-	// unstaged says why what commands change cannot be staged, or returns nil.
+	// unstaged returns why the changes of commands cannot be staged, or nil.
 	unstaged func() error
 	// carries is as in [Options], and unheard says that nobody shows messages.
 	carries func(kinds ...capability.QuestionKind) bool
@@ -237,8 +237,8 @@ func (s *Tools) refusesLists(t tool.Tool) error {
 	return abi.Errorf(abi.CodeDisabled, "work is kept with %s here (the setting tasks.kind)", instead)
 }
 
-// Backgrounds reports whether background tasks may begin in the session. None do where its
-// writes are staged and those of commands cannot be, nor where its model has no tools to read
+// Backgrounds reports whether background tasks may start in the session. They may not if its
+// writes are staged and the changes of commands cannot be, or if its model has no tools to read
 // and to stop them.
 func (s *Tools) Backgrounds() bool {
 	if !s.host.Tasks || s.stage && s.unstaged() != nil {
