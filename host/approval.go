@@ -48,9 +48,10 @@ type Approval struct {
 	// Preview is what the call would change, as a unified diff, or in words where it changes
 	// no files; empty where nobody can tell.
 	Preview string `json:"preview,omitempty"`
-	// Tried says that the command was tried, and the first of Reasons says with what outcome: a
-	// yes makes the changes of Preview, and the command is not run again. A question that is kept
-	// for later has no trial any more.
+	// Tried says that the command was already run in a throwaway sandbox. The first of Reasons
+	// gives the outcome. Unless it says that the trial is inconclusive, a yes applies the changes
+	// that the trial made, which Preview shows, and the command is not run again. A question that
+	// is kept for later drops its trial.
 	Tried bool `json:"tried,omitempty"`
 	// Remember are the ways to allow it for longer than this once, the narrowest
 	// first, and [TargetEdits] last. There are none where a rule could not do that.

@@ -15,8 +15,8 @@ type (
 	HistorySelection = history.Selection
 	// HistoryChange is one write of one file, and what became of it.
 	HistoryChange = history.Change
-	// HistoryContent describes what is at a path: the size, hash and mode of a file, or a
-	// directory or link.
+	// HistoryContent describes what is at a path: a file with its size, hash and mode, a
+	// directory, or a link.
 	HistoryContent = history.Content
 	// PatchOptions say how a patch names files.
 	PatchOptions = history.PatchOptions
@@ -35,8 +35,8 @@ type (
 // HistoryDir is the name of a history's directory in the directory of its session.
 const HistoryDir = history.Dir
 
-// HistoryRestore is the kind of a change that restored a file, HistoryCommand that of one by a command,
-// and HistoryNotDone the state of one that was not done.
+// HistoryRestore is the kind of a change that restored a file, and HistoryCommand that of a change by
+// a command. HistoryNotDone is the state of a change that was not made.
 const (
 	HistoryRestore = history.KindRestore
 	HistoryCommand = history.KindCommand

@@ -77,8 +77,8 @@ type SandboxOptions struct {
 	// [permissions.UnaskedEdits].
 	Unasked permissions.Unasked
 	// Contained says whether commands that the mode asks about are tried first, over throwaway
-	// overlays. It has the conditions of Unasked, and overlays must be mountable. Empty is
-	// [permissions.ContainedOff].
+	// overlays. The conditions of Unasked apply, and the system must be able to mount overlays.
+	// Empty is [permissions.ContainedOff].
 	Contained permissions.Contained
 	// UnixSockets lets confined commands make Unix sockets.
 	UnixSockets bool

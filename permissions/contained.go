@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Contained says whether a command that only the mode asks about is tried first: over overlays that
-// are thrown away, and without a network.
+// Contained says whether a command that only the mode asks about is tried first: over throwaway
+// overlays, and without a network.
 type Contained string
 
 // The values of Contained. The empty one means ContainedOff.
@@ -38,9 +38,10 @@ func (p *modes) checkContained() error {
 	return nil
 }
 
-// Tries reports whether a request is tried before a person is asked: its commands run wholly
+// Tries reports whether a request is tried before a person is asked. It is if its commands run wholly
 // confined, the default or plan mode asks about it, and acceptEdits would allow it. So no rule, hook,
-// tool, path or host is a reason to ask. Nothing is tried with [UnaskedNever].
+// tool, path or host is a reason to ask. Nothing is tried with [UnaskedNever], or if the policy denies
+// whatever it would ask about.
 func (p *Policy) Tries(r Request, e Evidence) bool {
 	switch {
 	case p.contained == "" || p.contained == ContainedOff, p.unasked == UnaskedNever, !r.Confined,
@@ -61,7 +62,7 @@ func (p *Policy) Tries(r Request, e Evidence) bool {
 	return d.Verdict == Allow
 }
 
-// TrialStands reports whether the result of a trial that changed nothing stands without a question.
+// TrialStands reports whether a trial that changed nothing stands without a question.
 func (p *Policy) TrialStands() bool { return p.contained == ContainedRun }
 
 // WithholdsReads reports whether a deny or ask rule is about reading files.

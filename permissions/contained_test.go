@@ -7,8 +7,8 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// TestTries holds which commands are tried before a person is asked: those that ask for nothing but
-// the mode, in the default and the plan mode.
+// TestTries checks which commands are tried before a person is asked: those about which only the mode
+// asks, in the default and plan modes.
 func TestTries(t *testing.T) {
 	t.Parallel()
 	const run, ask, off = permissions.ContainedRun, permissions.ContainedAsk, permissions.ContainedOff

@@ -7,7 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// whiteout FILE marks a file in the tree of a stage as removed, as overlayfs does for users.
+// whiteout FILE puts a whiteout at a path of a stage's tree, in the form that overlayfs uses for
+// unprivileged mounts.
 func whiteout(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: whiteout file")

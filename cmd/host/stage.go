@@ -104,7 +104,8 @@ func listStaged(a *app, p *stages, args []string, asJSON bool) error {
 	return nil
 }
 
-// becomes says what a path was and will be: a file by its size.
+// becomes returns the former and the new content of a path as text, for files the sizes in bytes, and
+// the modes if they differ.
 func becomes(before, after *host.HistoryContent) string {
 	is := func(n *host.HistoryContent) string {
 		switch {

@@ -103,7 +103,7 @@ func discardStaged(ctx context.Context, a *app, p *stages, args []string) error 
 	return p.failed(args, err)
 }
 
-// chosen fails unless the arguments say what to discard, in one way.
+// chosen fails unless the arguments name files or say all, but not both.
 func chosen(args []string, all bool) error {
 	switch {
 	case len(args) == 0 && !all:

@@ -26,7 +26,7 @@ func TestOneListOfTools(t *testing.T) {
 		args     []string
 		change   func(*host.SessionOptions)
 		want     string
-		overlay  bool // it needs one
+		overlay  bool // needs a system that can mount overlays
 	}{
 		"as it comes":   {want: "Bash CronCreate CronDelete CronList Edit EnterWorktree ExitWorktree Glob Grep NotebookEdit Read Sleep TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate Write"},
 		"minimal":       {settings: "[tools]\npreset = 'minimal'", want: "Bash Edit Read"},
@@ -88,8 +88,8 @@ func TestOneListOfTools(t *testing.T) {
 	}
 }
 
-// user is a home of its own, and a directory beside it to work in: a staged session that
-// works above the directory of sessions has no commands.
+// user is a home directory, and a working directory beside it: a staged session whose working
+// directory contains that of sessions has no commands.
 type user struct{ home, work string }
 
 func newUser(t *testing.T, settings string) user {

@@ -254,7 +254,8 @@ func TestFormInTime(t *testing.T) {
 	})
 }
 
-// TestTriedLater keeps nothing of a trial, which is gone when somebody answers.
+// TestTriedLater stores a question whose command was tried without the trial's outcome and
+// preview: the trial no longer exists when somebody answers.
 func TestTriedLater(t *testing.T) {
 	t.Parallel()
 	s, _ := store(t, approvals.Options{})

@@ -91,8 +91,8 @@ type Call struct {
 	Binding string `json:"binding"`
 }
 
-// Grounds are why it was asked. Reasons and Preview are as in [host.Approval], without what a trial
-// found.
+// Grounds are why it was asked. Reasons and Preview are as in [host.Approval], but leave out the
+// outcome of a trial.
 type Grounds struct {
 	Why     Why      `json:"why"`
 	Reasons []string `json:"reasons,omitempty"`
@@ -154,7 +154,7 @@ func newRecord(q *host.Question, earlier []Part, resume Resume, expires time.Tim
 	if a := q.Approval; a != nil {
 		r.Version, r.Offers = version, a.Remember
 		r.Grounds = Grounds{whyOf(a.Decision), a.Reasons, a.Preview}
-		if a.Tried { // what was tried is gone when the answer comes
+		if a.Tried { // the trial no longer exists when the answer comes
 			r.Reasons, r.Preview = a.Reasons[min(1, len(a.Reasons)):], ""
 		}
 	}

@@ -95,31 +95,32 @@ type History interface {
 	Keep(ctx context.Context, w Write) (id string, err error)
 	// Void takes back the record of a write that was not done.
 	Void(id string) error
-	// Watch begins to keep the former content of files below some directories, which a command is
-	// about to change.
+	// Watch starts keeping the former content of files that a command is about to change below
+	// some directories.
 	Watch(call Call, dirs []string) CommandWatch
 	// Unknown records that the changes of a command are not known, and why.
 	Unknown(ctx context.Context, call Call, why string) error
 }
 
-// CommandWatch keeps the former content of what a command changes. Its methods are called before
-// each change, while the command waits. It is safe for concurrent use.
+// CommandWatch keeps the former content of files that a command changes. Touch, Rename and Link
+// are called before each change, while the command waits. It is safe for concurrent use.
 type CommandWatch interface {
-	// Begin is called first. Look opens what lies at a path as the command sees it. The file is for
-	// its metadata and not for reading, and look works only during a call of Touch, Rename or Link.
+	// Begin is called first. look opens the file at a path as the command sees it, for its metadata
+	// and not for reading. It works only during a call of Touch, Rename or Link.
 	Begin(look func(path string) (*os.File, error))
-	// Touch says that the command may create, change or remove something at a path. Fresh says that
-	// it only creates something, and only if the path is free.
+	// Touch says that the command may create, change or remove the file at a path. fresh says that
+	// it can only create one, and only if the path is free.
 	Touch(path string, fresh bool)
-	// Rename says that the command may rename from to to, replacing what lies there. Exchange says
-	// that the two trade places.
+	// Rename says that the command may rename the path from to the path to, replacing what lies
+	// there. exchange says that the two trade places.
 	Rename(from, to string, exchange bool)
-	// Link says that the command may make a hard link to from at to, if that path is free.
+	// Link says that the command may make a hard link to the file from at the path to, if that path
+	// is free.
 	Link(from, to string)
-	// Missed says that the command may have changed something, and that it is not known what.
+	// Missed says that the command may have made changes that are not known, and why.
 	Missed(err error)
-	// End records what the command changed, once it has ended. It returns a sentence on what is not
-	// kept; empty if everything is.
+	// End records what the command changed. It is called when the command has ended. It returns a
+	// sentence about what is not kept; empty if everything is.
 	End(ctx context.Context) (gaps string)
 }
 

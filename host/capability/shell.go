@@ -61,11 +61,11 @@ type SandboxPolicy struct {
 	// for temporary files.
 	Working []string
 	Temp    string
-	// Staged is the tree that the command sees, if its changes are staged: all but those in Temp and
-	// Layer. Nil lets the command change the files themselves.
+	// Staged is the file tree that the command sees if its changes are staged. Changes in Temp and
+	// Layer are not. Nil lets the command change the files themselves.
 	Staged StagedTree
-	// Tried says that this is a trial, before a person is asked: only what is in Staged lasts, and
-	// the command reaches no host.
+	// Tried says that this is a trial before a person is asked: only the changes in Staged are kept,
+	// and the command reaches no host.
 	Tried bool
 	// Ended is closed when the session ends. What its commands share goes by it: the same
 	// channel is the same session. Nil is a session that has only this command.
@@ -115,12 +115,12 @@ type SandboxPolicy struct {
 	Local func(host string) bool
 }
 
-// StagedTree is the file tree that commands see whose changes are staged.
+// StagedTree is the file tree that commands see if their changes are staged.
 type StagedTree interface {
-	// At returns the path under which this process finds what commands find at path. The path is
-	// absolute and clean, and all its links but the last name are resolved.
+	// At returns the path under which this process finds the file that commands find at path, which
+	// must be absolute and clean, with all links resolved except in its last component.
 	At(path string) string
-	// Resolve follows the links of an absolute path as commands do.
+	// Resolve resolves the links in an absolute path as commands do.
 	Resolve(path string) (string, error)
 }
 

@@ -10,14 +10,15 @@ import (
 // for concurrent use. An error means that the stage cannot be read: then the disk must not
 // be read in its place.
 type Stage interface {
-	// Lookup returns what is staged for a path. False means nothing: the disk counts.
+	// Lookup returns what is staged for a path. False means that nothing is, so the disk counts.
 	Lookup(path string) (Staged, bool, error)
-	// Children returns what is staged directly in a directory, by name, and Below all that
-	// is staged below it, a directory before what is in it.
+	// Children returns what is staged directly in a directory, sorted by name. Below returns
+	// everything that is staged below it, each directory before its entries.
 	Children(dir string) ([]Staged, error)
 	Below(dir string) ([]Staged, error)
-	// Shaped reports whether more than new content may be staged: links, or something removed
-	// or replaced. Then a path must be resolved name by name.
+	// Shaped reports whether more than new file content may be staged: links, or files and
+	// directories that were removed or replaced. Then a path must be resolved component by
+	// component.
 	Shaped() (bool, error)
 	// Place names a file, that nothing has yet, to write new content to.
 	Place() (string, error)
@@ -28,17 +29,16 @@ type Stage interface {
 
 // Staged is what is staged for one path.
 type Staged struct {
-	// Path is the real path, and Place is where the staged file, directory or link is stored.
-	// Place is empty for what is removed.
+	// Path is the real path, and Place is where the staged file, directory or link is stored;
+	// empty for a removal.
 	Path, Place string
-	// Kind is one of the kinds of package abi, such as [abi.KindFile]; empty for what is
-	// removed.
+	// Kind is one of the kinds of package abi, such as [abi.KindFile]; empty for a removal.
 	Kind string
-	// Target is where a link leads.
+	// Target is the target of a symbolic link.
 	Target string
-	// Opaque says that a directory hides what the disk has in it.
+	// Opaque says that a directory hides the entries that it has on the disk.
 	Opaque bool
-	// Version identifies this content of a file.
+	// Version identifies the content of a file.
 	Version string
 	// Time is when it was staged last.
 	Time time.Time
@@ -55,8 +55,8 @@ type StagedWrite struct {
 	Place string
 	Hash  [32]byte
 	Size  int64
-	// Was is the version of the content that this one takes the place of; empty where
-	// no file was staged.
+	// Was is the version of the staged content that this one replaces; empty if no file was
+	// staged.
 	Was string
 	// Base is the file on the disk, where nothing was staged; nil is no file.
 	Base *StagedBase

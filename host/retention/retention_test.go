@@ -286,7 +286,7 @@ func TestStaged(t *testing.T) {
 	old := p.session("old", 60*day)
 	name := strings.Repeat("A", 26) + ".staged" // see package stage
 	at, log := p.put(filepath.Join(old, "stage", name), 3, 60*day), filepath.Join(old, "stage", "log.jsonl")
-	upper := filepath.Join(old, "stage", "upper") // where it is taken over to, from an earlier version
+	upper := filepath.Join(old, "stage", "upper") // a stage of an earlier version is converted to this tree
 	line := func(record map[string]any) []byte {
 		text, err := checkline.Encode(record, 1<<10)
 		p.must(err)

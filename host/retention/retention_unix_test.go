@@ -130,7 +130,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestClosedDirectories removes directories that a command closed to itself.
+// TestClosedDirectories removes directories that a command made read-only.
 func TestClosedDirectories(t *testing.T) {
 	p := newPlace(t)
 	closed := p.session("a", 60*day)

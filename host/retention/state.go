@@ -72,10 +72,10 @@ func (c *cleaner) findOpen(place string, ours func(root *os.Root, name string) b
 	})
 }
 
-// isStaged reports whether what lies in a session's directory is staged: it has the mode that it is to have on the
-// disk, in a directory that is closed.
+// isStaged reports whether a path in a session's directory is staged. A staged file has the mode that it will have on
+// the disk, but lies in a private directory.
 func isStaged(path string) bool {
-	const below = 3 // the session, its stage, and what is in that
+	const below = 3 // the session, its stage, and a path in that
 	parts := strings.SplitN(filepath.ToSlash(path), "/", below)
 	return len(parts) == below && parts[1] == storage.StageDir
 }

@@ -16,14 +16,15 @@ const remembered = 10 * time.Second
 var (
 	mu   sync.Mutex
 	made = make(map[string]time.Time)
-	// swept is when those were forgotten last that are too old: many are made at a time.
+	// swept is when paths that are too old were last removed. Not each call does it, because many
+	// files are made at a time.
 	swept time.Time
 )
 
 // Making says that a file is about to be made at a path, and perhaps directories above it.
 func Making(path string) { MakingReal(resolved(path)) }
 
-// MakingReal is Making for a path that leads through no links.
+// MakingReal is [Making] for a path without symbolic links.
 func MakingReal(path string) {
 	now := time.Now()
 	mu.Lock()

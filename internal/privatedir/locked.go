@@ -8,12 +8,13 @@ import (
 	"github.com/toolquay/toolquay/internal/filelock"
 )
 
-// lockWait is how long another process is waited for that holds a lock: it applies many
-// files in seconds, and does all else in milliseconds.
+// lockWait bounds the wait for another process that holds a lock. Applying many files takes
+// seconds, everything else milliseconds.
 const lockWait = 10 * time.Second
 
-// Locked does something while nobody else holds the lock on a file, in this process or
-// another. It makes the file where there is none.
+// Locked calls do while holding an exclusive lock on a file, which excludes other holders in
+// this process and in others. It makes the file if there is none. It fails if it does not get
+// the lock within ten seconds, or before ctx ends.
 func Locked(ctx context.Context, path string, do func() error) error {
 	f, _, err := OpenOwn(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -23,7 +24,7 @@ func Locked(ctx context.Context, path string, do func() error) error {
 	if err := filelock.WaitContext(ctx, f, lockWait); err != nil {
 		return err
 	}
-	// Closing it would leave it locked as long as a child is between fork and exec.
+	// Closing alone would leave it locked while a child is between fork and exec.
 	defer filelock.Unlock(f)
 	return do()
 }

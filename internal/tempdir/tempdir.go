@@ -139,7 +139,7 @@ func RemoveAll(dir string) error {
 	return errors.Join(RemoveIn(root, filepath.Base(dir)), root.Close())
 }
 
-// RemoveIn is [RemoveAll] of what lies in a directory that is open.
+// RemoveIn is [RemoveAll] for a name in an open directory.
 func RemoveIn(root *os.Root, name string) error {
 	if root.RemoveAll(name) == nil {
 		return nil

@@ -140,7 +140,7 @@ type Sessions struct {
 	Keep Key[time.Duration]
 	// History keeps what files were before tools write them, HistoryKeep for how
 	// long, and HistoryMax how much of it for each session, compressed. HistoryExcept are
-	// names of directories: what commands change in them is not kept.
+	// names of directories in which the changes of commands are not kept.
 	History       Key[bool]
 	HistoryKeep   Key[time.Duration]
 	HistoryMax    Key[abi.Size]

@@ -224,8 +224,8 @@ func TestAddOutside(t *testing.T) {
 	}
 }
 
-// TestContainedIsForbidden has a policy and a project switch off what the user switched on, and no
-// project switch it on.
+// TestContainedIsForbidden lets a policy and a project switch off what the user switched on. A project
+// cannot switch it on.
 func TestContainedIsForbidden(t *testing.T) {
 	t.Parallel()
 	const run, off = "[sandbox]\ncontained = 'run'\n", "[sandbox]\ncontained = 'off'\n"
