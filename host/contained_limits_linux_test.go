@@ -15,8 +15,8 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// TestContainedLimits tries what needs more than a trial gives: the person is asked as ever, and told
-// why the trial is inconclusive, and a no leaves nothing.
+// TestContainedLimits tries commands that need more than a trial allows: the person is asked as
+// usual and told why the trial is inconclusive, and a no leaves nothing behind.
 func TestContainedLimits(t *testing.T) {
 	t.Parallel()
 	const onDisk = "written to the disk while it ran"
@@ -53,7 +53,7 @@ func TestContainedLimits(t *testing.T) {
 				more["timeout"] = 2000
 			}
 			got := told(t, s, python+" try.py", more)
-			for range 5 { // other tests take time, room and the trials of the host
+			for range 5 { // other tests take time, disk space and the host's trial slots
 				if len(p.asked) != 1 || strings.Contains(p.asked[0].Reasons[0], test.why) {
 					break
 				}
@@ -74,12 +74,12 @@ func TestContainedLimits(t *testing.T) {
 	}
 }
 
-// TestContainedReaches has a command that is tried look for what listens outside, at names that are in
-// its sight: nothing is reached, and nothing of it goes on.
+// TestContainedReaches tries a command that connects to listeners outside, at addresses that it can
+// see: it reaches none, and no process of it survives.
 func TestContainedReaches(t *testing.T) {
 	t.Parallel()
 	python := testenv.NeedTool(t, "python3")
-	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // the name of a socket is short
+	dir, err := os.MkdirTemp("", "c") //nolint:usetesting // the path of a socket must be short
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	var talked atomic.Int32
@@ -130,8 +130,8 @@ subprocess.Popen(["setsid", "sleep", "%s"], start_new_session=True)
 	}
 }
 
-// TestContainedSecrets has a command that is tried look for what rules withhold: in the tree, in a
-// home, and in the history of a repository.
+// TestContainedSecrets tries a command that reads files that rules withhold: in the working
+// directory, in the home directory, and in the history of a git repository.
 func TestContainedSecrets(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "git")

@@ -11,7 +11,7 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// newTrying returns a host that tries commands, and skips where it cannot.
+// newTrying returns a host that tries commands, and skips the test where overlays cannot be mounted.
 func newTrying(t *testing.T, contained permissions.Contained, change ...func(o *host.Options)) *shelled {
 	t.Helper()
 	h := newShelled(t, append([]func(o *host.Options){func(o *host.Options) {
@@ -27,8 +27,8 @@ func newTrying(t *testing.T, contained permissions.Contained, change ...func(o *
 	return h
 }
 
-// TestContained runs commands before a person is asked: where nothing changed the result stands
-// without a question, and else a yes does what was shown, and a no nothing.
+// TestContained tries commands before a person is asked. If one changed nothing, its result stands
+// without a question. Otherwise a yes makes the changes that were shown, and a no makes none.
 func TestContained(t *testing.T) {
 	t.Parallel()
 	const mark = "[contained]"
@@ -38,9 +38,9 @@ func TestContained(t *testing.T) {
 		command   string
 		reply     host.Answer
 		says      string // what the model is told
-		asks      string // what the person is told; empty is no question
+		asks      string // what the person is told; empty if nobody is asked
 		shows     string
-		then      string // what a.txt holds
+		then      string // the content of a.txt afterwards
 	}{
 		"nothing changed":      {contained: "run", command: "bash -c 'cat a.txt; exit 3'", says: mark, then: "one\n"},
 		"in plan mode":         {contained: "run", mode: permissions.ModePlan, command: "bash -c 'cat a.txt'", says: mark, then: "one\n"},
@@ -87,8 +87,8 @@ func TestContained(t *testing.T) {
 	}
 }
 
-// TestContainedUnasked runs commands where nobody can be asked: what changed nothing stands, and what
-// would change something is denied and changes nothing.
+// TestContainedUnasked tries commands where nobody can be asked: a command that changed nothing
+// stands. One that would change something is denied, and changes nothing.
 func TestContainedUnasked(t *testing.T) {
 	t.Parallel()
 	dir := settledFiles(t, map[string]string{"a.txt": "one\n"})

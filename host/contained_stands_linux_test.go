@@ -18,7 +18,7 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// noTrialLeft fails where something of a trial is left in a session's scratch directory.
+// noTrialLeft fails if a session's scratch directory still has files of a trial.
 func noTrialLeft(t *testing.T, s *host.Session) {
 	t.Helper()
 	for line := range strings.Lines(told(t, s, "bash -c 'echo $TMPDIR'")) {
@@ -33,8 +33,7 @@ func noTrialLeft(t *testing.T, s *host.Session) {
 	t.Error("it is not known where trials lie")
 }
 
-// TestContainedConflict has somebody change the tree while the person is asked: after their yes, nothing
-// is done.
+// TestContainedConflict changes the tree while the person is asked: then a yes changes nothing.
 func TestContainedConflict(t *testing.T) {
 	t.Parallel()
 	h := newTrying(t, "run")
@@ -64,8 +63,8 @@ func TestContainedConflict(t *testing.T) {
 	}
 }
 
-// TestContainedDoneAlready has the person make the very changes that they are asked about: their yes has
-// nothing to do.
+// TestContainedDoneAlready makes the changes that the person is asked about before they answer: then a
+// yes has nothing left to apply, and the call succeeds.
 func TestContainedDoneAlready(t *testing.T) {
 	t.Parallel()
 	const change = "echo two >> a.txt; mkdir d; echo c > d/c; rm b"
@@ -82,8 +81,8 @@ func TestContainedDoneAlready(t *testing.T) {
 	noTrialLeft(t, s)
 }
 
-// TestContainedFails has a command fail that may have failed for what a trial has not: the person is asked,
-// as only they can have it run with that.
+// TestContainedFails tries commands that fail, perhaps for lack of something that a trial does not
+// provide: the person is asked, since only a yes lets the command run with it.
 func TestContainedFails(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "git")
@@ -111,7 +110,7 @@ func TestContainedFails(t *testing.T) {
 	}
 }
 
-// TestContainedNames has names that read like lines of a diff be none in what the person is shown.
+// TestContainedNames escapes file names that look like lines of a diff in what the person is shown.
 func TestContainedNames(t *testing.T) {
 	t.Parallel()
 	dir := settledFiles(t, map[string]string{"try.sh": "mkdir $'d\nGIT binary patch\n+forged' z; echo x > f"})
@@ -126,7 +125,8 @@ func TestContainedNames(t *testing.T) {
 	}
 }
 
-// TestContainedHistory has what a yes did in the history, under the call, and takes it back.
+// TestContainedHistory records the changes of an approved trial in the history, under the call, and
+// restores them.
 func TestContainedHistory(t *testing.T) {
 	t.Parallel()
 	names := map[string]string{"a.txt": "one\n", "sub/b": "b\n", "gone": "g\n"}
@@ -160,8 +160,8 @@ func TestContainedHistory(t *testing.T) {
 	}
 }
 
-// TestContainedFollows has the session follow a command that stands, and be told of its commits; of
-// one that does not, nothing.
+// TestContainedFollows reports the commits of a trial that stands, and moves the session to its
+// directory. A trial that was denied has no such effects.
 func TestContainedFollows(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
@@ -195,7 +195,7 @@ func TestContainedFollows(t *testing.T) {
 	noTrialLeft(t, s)
 }
 
-// TestContainedDecisions tells of a trial that stands as a layer of its own.
+// TestContainedDecisions logs a trial that stands as a layer of its own.
 func TestContainedDecisions(t *testing.T) {
 	t.Parallel()
 	h := newTrying(t, "run")
@@ -211,7 +211,7 @@ func TestContainedDecisions(t *testing.T) {
 	}
 }
 
-// TestContainedRewritten has the person write another command: what the first one changed is forgotten.
+// TestContainedRewritten has the person replace the command: the changes of the first one are dropped.
 func TestContainedRewritten(t *testing.T) {
 	t.Parallel()
 	dir := settledFiles(t, map[string]string{"a.txt": "one\n"})
@@ -228,7 +228,7 @@ func TestContainedRewritten(t *testing.T) {
 	}
 }
 
-// TestContainedCancelled ends a call while its command is tried, and while the person is asked.
+// TestContainedCancelled cancels a call while its command is tried, and while the person is asked.
 func TestContainedCancelled(t *testing.T) {
 	t.Parallel()
 	dir := settledFiles(t, map[string]string{"a.txt": "one\n"})
@@ -261,7 +261,7 @@ func TestContainedCancelled(t *testing.T) {
 	}
 }
 
-// TestContainedNot is what is not tried, though the setting is on.
+// TestContainedNot runs commands that are never tried, even with the setting on.
 func TestContainedNot(t *testing.T) {
 	t.Parallel()
 	h := newTrying(t, "run")
@@ -282,10 +282,12 @@ func TestContainedNot(t *testing.T) {
 	}
 }
 
-// containedVictim has a test process be a host that is killed while it asks.
+// containedVictim is the variable that makes a test process a host to be killed while it asks. Its
+// value is the working directory.
 const containedVictim = "TOOLQUAY_TEST_CONTAINED_VICTIM"
 
-// TestContainedKilled kills a host while it asks: nothing was done, and the next host removes what is left.
+// TestContainedKilled kills a host while it asks: nothing was changed, and the next host removes the
+// files of the trial.
 func TestContainedKilled(t *testing.T) {
 	if dir := os.Getenv(containedVictim); dir != "" {
 		p := &questions{look: func() {
@@ -326,7 +328,7 @@ func TestContainedKilled(t *testing.T) {
 	}
 }
 
-// TestContainedCaches has what a trial adds to caches thrown away, without a question.
+// TestContainedCaches throws away what a trial adds to caches. It does not count as a change.
 func TestContainedCaches(t *testing.T) {
 	t.Parallel()
 	caches := filepath.Join(t.TempDir(), "caches")

@@ -18,7 +18,7 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// stagedPaths are those of what is staged, relative to a directory.
+// stagedPaths returns the staged paths, relative to a directory.
 func stagedPaths(tb testing.TB, s *host.Session, dir string) (paths []string) {
 	tb.Helper()
 	list, err := s.Stage().List(stage.Selection{})
@@ -31,8 +31,8 @@ func stagedPaths(tb testing.TB, s *host.Session, dir string) (paths []string) {
 	return paths
 }
 
-// TestStagedDirectories stages what commands change in all directories of a session, however they
-// are named: inside one another, by a link, and outside of the first.
+// TestStagedDirectories stages the changes of commands in all directories of a session: nested, named
+// by a link, and outside of the first.
 func TestStagedDirectories(t *testing.T) {
 	t.Parallel()
 	root := settledFiles(t, map[string]string{"w/f": "f\n", "w/in/g": "g\n", "real/h": "h\n", "apart/i": "i\n", "w/shut/j": "j\n"})
@@ -71,8 +71,8 @@ func TestStagedDirectories(t *testing.T) {
 	}
 }
 
-// TestStagedWritable stages what commands change in a directory that settings make writable and that lies
-// around the session's.
+// TestStagedWritable stages the changes of commands in a directory that settings make writable and that
+// contains the session's.
 func TestStagedWritable(t *testing.T) {
 	t.Parallel()
 	root := settledFiles(t, map[string]string{"work/f": "f\n", "beside": "b\n"})
@@ -93,7 +93,7 @@ func TestStagedWritable(t *testing.T) {
 	}
 }
 
-// TestStagedCrowd runs fifty commands at once in one stage, with tools that write beside them.
+// TestStagedCrowd runs fifty commands in one stage at once, while tools write there too.
 func TestStagedCrowd(t *testing.T) {
 	t.Parallel()
 	dir := settledFiles(t, map[string]string{"f": "f\n"})
@@ -123,8 +123,8 @@ func TestStagedCrowd(t *testing.T) {
 	}
 }
 
-// TestStagedElsewhere applies and discards from another process while the session goes on: its next
-// command finds that, and while a command runs neither is done.
+// TestStagedElsewhere applies and discards as another process does, while the session goes on. The
+// session's next command sees the result. While a command runs, both are refused.
 func TestStagedElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := settledFiles(t, map[string]string{"f": "f\n", "g": "g\n"})
@@ -165,7 +165,7 @@ func TestStagedElsewhere(t *testing.T) {
 	}
 }
 
-// TestStagedVanished runs nothing where a working directory is another one than when it was staged.
+// TestStagedVanished refuses commands if a working directory was replaced or removed since it was staged.
 func TestStagedVanished(t *testing.T) {
 	t.Parallel()
 	root := settledFiles(t, map[string]string{"w/f": "f\n"})
@@ -188,8 +188,8 @@ func TestStagedVanished(t *testing.T) {
 	}
 }
 
-// TestStagedFull fills the disk on which changes are kept: commands are told, nothing of the
-// directory changes, and what is discarded makes room.
+// TestStagedFull fills the disk that holds the stage: commands fail, the working directory does not
+// change, and discarding makes room.
 func TestStagedFull(t *testing.T) {
 	const size = 16 << 20
 	disk := testenv.SmallDisk(t, size)
@@ -218,11 +218,12 @@ func TestStagedFull(t *testing.T) {
 	}
 }
 
-// stagedVictim has a test process be a host that is killed while a command runs.
+// stagedVictim is the variable that makes a test process a host to be killed while a command runs. Its
+// value is the working directory.
 const stagedVictim = "TOOLQUAY_TEST_STAGED_VICTIM"
 
-// TestStagedKilled kills a host while a command runs: what it changed by then is staged at the next
-// start, nothing is changed on the disk, and it is applied.
+// TestStagedKilled kills a host while a command runs: the disk has not changed, the next session has the
+// command's changes staged, and they can be applied.
 func TestStagedKilled(t *testing.T) {
 	if dir := os.Getenv(stagedVictim); dir != "" {
 		h := newShelled(t, func(o *host.Options) { o.Storage.Sessions = filepath.Join(filepath.Dir(dir), "sessions") })
@@ -266,8 +267,8 @@ func TestStagedKilled(t *testing.T) {
 	}
 }
 
-// TestStagedOverOverlay offers no commands where the sessions' directories lie in an overlay, above
-// which no other one can be mounted, and says so at once.
+// TestStagedOverOverlay offers no commands if the directories of sessions lie in an overlay, which
+// cannot be the upper layer of another one. The refusal says so.
 func TestStagedOverOverlay(t *testing.T) {
 	disk := testenv.OverlaidDisk(t)
 	if disk == "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// stagedShell is a session whose writes are staged, and whose commands can be.
+// stagedShell returns a session whose writes are staged. It skips the test if commands cannot be staged.
 func stagedShell(t *testing.T, h *shelled, dir string) *host.Session {
 	t.Helper()
 	s := session(t, h.Host, host.SessionOptions{ID: "mine", Cwd: dir, Mode: permissions.ModeAcceptEdits, Stage: true})
@@ -27,8 +27,8 @@ func stagedShell(t *testing.T, h *shelled, dir string) *host.Session {
 	return s
 }
 
-// TestStagedCommands has commands and tools find one tree, over two sessions, while nothing on the
-// disk changes.
+// TestStagedCommands checks that commands and tools see the same tree, also when the session is
+// resumed, while nothing on the disk changes.
 func TestStagedCommands(t *testing.T) {
 	t.Parallel()
 	dir := settledFiles(t, map[string]string{"a.txt": "one\n", "sub/b.txt": "b\n", "c.txt": "c\n"})
@@ -73,7 +73,7 @@ func TestStagedCommands(t *testing.T) {
 	}
 }
 
-// TestStagedCommandsApply applies what commands changed.
+// TestStagedCommandsApply applies the changes of commands.
 func TestStagedCommandsApply(t *testing.T) {
 	t.Parallel()
 	change := "echo two >> a.txt; chmod 755 a.txt; rm sub/b.txt; mv c.txt d.txt; ln -s a.txt l; mkdir -p x/y; echo z > x/y/z; rm -r gone"
@@ -100,7 +100,7 @@ func TestStagedCommandsApply(t *testing.T) {
 	}
 }
 
-// treeOf is what lies in a directory: names, modes, and contents.
+// treeOf lists a directory and everything below it: paths, modes, contents and link targets.
 func treeOf(tb testing.TB, dir string) (list []string) {
 	tb.Helper()
 	must(tb, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -131,7 +131,7 @@ func treeOf(tb testing.TB, dir string) (list []string) {
 	return list
 }
 
-// TestStagedTasks has a background task and tools find one tree, and be told of it.
+// TestStagedTasks checks that a background task and tools see the same tree.
 func TestStagedTasks(t *testing.T) {
 	t.Parallel()
 	dir := settledFiles(t, map[string]string{"a.txt": "one\n"})
@@ -159,8 +159,8 @@ func TestStagedTasks(t *testing.T) {
 	}
 }
 
-// TestUnstagedCommands refuses a command that would leave the sandbox, and, where there is none,
-// every command, and asks nobody.
+// TestUnstagedCommands refuses commands in a staged session without asking: those that would leave the
+// sandbox and, where commands cannot be staged, all.
 func TestUnstagedCommands(t *testing.T) {
 	t.Parallel()
 	outside := newShelled(t, func(o *host.Options) { o.Permissions.Rules = nil })
@@ -182,8 +182,8 @@ func TestUnstagedCommands(t *testing.T) {
 	}
 }
 
-// TestStagedRepository has nobody asked about a repository that a command made in the stage and
-// that holds nothing a rule denies, nor where its settings are changed; and somebody once it does.
+// TestStagedRepository asks nobody about git in a repository that a command made in the stage, even
+// when its configuration is changed, until the repository holds a file that a rule denies.
 func TestStagedRepository(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "git")
@@ -236,7 +236,7 @@ func TestStagedRepository(t *testing.T) {
 	}
 }
 
-// counting counts questions, and says no.
+// counting counts questions, and answers no.
 type counting struct{ n atomic.Int32 }
 
 func (*counting) Carries(kind host.QuestionKind) bool { return kind == host.QuestionApproval }

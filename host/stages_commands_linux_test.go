@@ -15,8 +15,8 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// TestStagedByCommands compares what tools see and find of what commands staged with what
-// they do once that is applied: files that were removed, directories that were replaced.
+// TestStagedByCommands compares what tools read and find before and after changes of commands are
+// applied: removed files, and replaced directories.
 func TestStagedByCommands(t *testing.T) {
 	t.Parallel()
 	dir := settledFiles(t, map[string]string{
@@ -73,7 +73,7 @@ func TestStagedByCommands(t *testing.T) {
 	}
 	plain := session(t, h, host.SessionOptions{ID: "other", Cwd: dir})
 	for query, want := range finds(t, plain) {
-		// It says that this session removed it.
+		// Before, the error says that the session removed the file.
 		got := strings.ReplaceAll(staged[query], "this session removed it", "no such file or directory")
 		if got != want {
 			t.Errorf("%s: staged it finds\n%s\nand applied\n%s", query, got, want)

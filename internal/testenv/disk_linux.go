@@ -36,7 +36,8 @@ func mounted(t *testing.T, mount func(dir string) (bubblewrap []string)) string 
 	return again(t, func(dir string) []string { return append([]string{bwrap, "--dev-bind", "/", "/"}, mount(dir)...) })
 }
 
-// again runs the test again by a program that has another disk be in a directory.
+// again runs the test again in a child, started by a program that mounts another disk on dir. It
+// returns "" here, and the directory in the child.
 func again(t *testing.T, by func(dir string) (program []string)) string {
 	t.Helper()
 	if dir := os.Getenv(otherDisk); dir != "" {
@@ -56,7 +57,7 @@ func again(t *testing.T, by func(dir string) (program []string)) string {
 	return ""
 }
 
-// OverlaidDisk is like [SmallDisk] with a directory over which an overlay is mounted.
+// OverlaidDisk is like [SmallDisk], but the directory has an overlay mounted over it.
 func OverlaidDisk(t *testing.T) (dir string) {
 	t.Helper()
 	const script = `mount -t tmpfs none "$0" && cd "$0" && mkdir lower upper work && mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work,userxattr none "$0" && exec "$@"`

@@ -31,8 +31,8 @@ var (
 	MacOS   = Need{"macOS", system("darwin")}
 	Linux   = Need{"Linux", system("linux")}
 	Unix    = Need{"a Unix system", func() bool { return runtime.GOOS != "windows" }}
-	// Overlay is an overlay that a user may mount in a namespace: containers in containers
-	// have none.
+	// Overlay is an overlay that an ordinary user may mount in a user namespace: nested
+	// containers cannot.
 	Overlay = Need{"overlayfs in a user namespace", sync.OnceValue(overlay)}
 )
 
@@ -44,13 +44,13 @@ func Permitted(tb testing.TB, need Need) {
 	}
 }
 
-// overlay mounts one.
+// overlay reports whether an overlay could be mounted.
 func overlay() bool {
 	dir, err := os.MkdirTemp("", "overlay")
 	if err != nil {
 		return false
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // it was only tried
+	defer func() { _ = os.RemoveAll(dir) }() // it was only for this
 	const mount = `mkdir l u w m && mount -t overlay -o userxattr,lowerdir=l,upperdir=u,workdir=w none m`
 	cmd := exec.CommandContext(context.Background(), "unshare", "-Urm", "sh", "-c", mount)
 	cmd.Dir = dir

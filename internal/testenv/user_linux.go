@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// AsOrdinaryUser runs the test again as a user who has nothing, where this one is root, and reports whether it did.
+// AsOrdinaryUser runs the test again as the user nobody if this process is root, and reports whether it did.
 func AsOrdinaryUser(t *testing.T) bool {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -24,7 +24,7 @@ func AsOrdinaryUser(t *testing.T) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what it holds was needed only meanwhile
+	defer func() { _ = os.RemoveAll(dir) }() // its files are temporary
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}

@@ -30,8 +30,8 @@ type step struct {
 	// the sandbox.
 	Run    string `toml:"run"`
 	Person bool   `toml:"person"`
-	// Here says that the person's step is one in the session's directory, which is another one
-	// where the session is staged.
+	// Here says that the person's step is about files in the session's directory. A staged session
+	// has its changes elsewhere, so the step is left out there.
 	Here bool `toml:"here"`
 	// Background has the command go on.
 	Background bool `toml:"background"`

@@ -7,8 +7,8 @@
 // expected to say. Registries and the remote are served by the test, so nothing comes from
 // outside. The same steps run by bash alone are what the seconds are compared with.
 //
-// TestStagedDays spends them up to the push in sessions whose writes are staged, too: applied at
-// once, they leave the same tree.
+// TestStagedDays also spends them, up to the push, in sessions whose writes are staged. Applied
+// all at once, the writes leave the same tree.
 //
 // The tests run where TOOLQUAY_DAYS is set:
 //

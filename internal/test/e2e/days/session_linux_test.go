@@ -39,7 +39,7 @@ type session struct {
 	lines chan line
 	errs  bytes.Buffer
 	calls int
-	// end has the command end, and waits for it.
+	// end closes the command's input, and waits until it has ended.
 	end func()
 }
 
@@ -89,7 +89,7 @@ func openSession(t *testing.T, s *side, flags ...string) *session {
 	return got
 }
 
-// program is the command.
+// program returns the path of the toolquay command.
 func program(t *testing.T) string {
 	t.Helper()
 	return testenv.GoProgram(t, filepath.Join("..", "..", "..", "..", "cmd", "host"))

@@ -34,7 +34,7 @@ func newSide(t *testing.T, r *registry, d day, name string) *side {
 	return sideIn(t, r, d, name, t.TempDir(), freePort(t))
 }
 
-// sideIn makes one in an empty directory.
+// sideIn makes a side in an empty directory, with more variables in its environment.
 func sideIn(t *testing.T, r *registry, d day, name, top, port string, environment ...string) *side {
 	t.Helper()
 	s := &side{

@@ -14,16 +14,17 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// dated has commits be the same whenever they are made.
+// dated gives commits fixed dates, so that their hashes are the same each time.
 var dated = []string{"GIT_AUTHOR_DATE=2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z"}
 
-// TestStagedDays spends each day up to the push twice, once in a session whose writes are staged,
-// and applies that: the tree is to be the one of the other session. Then a person pushes it.
+// TestStagedDays spends each day up to the push twice, the second time in a session whose writes are
+// staged. Applied, they must leave the same tree as the first session. Then a person goes on with
+// the push.
 func TestStagedDays(t *testing.T) {
 	testenv.SkipUnlessAsked(t, "TOOLQUAY_DAYS")
 	testenv.NeedTool(t, "bwrap")
 	t.Setenv("PATH", filepath.Dir(testenv.NeedTool(t, "go"))+":/usr/local/bin:/usr/bin:/bin")
-	// Who clones: what is below the overlay is a whole project, or nothing.
+	// If the person clones, the directory below the overlay is a whole project; otherwise it is empty.
 	for name, person := range map[string]bool{"go": true, "rust": false, "node": true, "python": false} {
 		t.Run(name, func(t *testing.T) {
 			d := readDay(t, name)
@@ -42,7 +43,7 @@ func TestStagedDays(t *testing.T) {
 	}
 }
 
-// pair is a day that is spent twice in one place.
+// pair is a day that is spent twice in the same directory.
 type pair struct {
 	day
 	registry  *registry
@@ -51,7 +52,7 @@ type pair struct {
 	person bool
 }
 
-// spend goes through the day up to the push, and returns what is in the session's directory then.
+// spend goes through the day up to the push, and returns the session's directory as [look] does.
 func (p *pair) spend(t *testing.T, staged bool) (tree []string, seconds float64) {
 	t.Helper()
 	const name = "staged"
@@ -96,7 +97,7 @@ func (p *pair) spend(t *testing.T, staged bool) (tree []string, seconds float64)
 	return tree, seconds
 }
 
-// do does one step, and tells how long its command took.
+// do does one step, and returns how many seconds its command took.
 func (p *pair) do(t *testing.T, n int, st step, s *side, session *session) float64 {
 	t.Helper()
 	if st.Person {
@@ -127,8 +128,8 @@ func apply(t *testing.T, s *side) {
 	}
 }
 
-// look is what lies in the session's directory: each path with its kind, mode and content, and
-// what git says of the repository.
+// look lists the session's directory: each path with its kind, mode and content, and the output
+// of git about the repository.
 func look(t *testing.T, s *side) (tree []string) {
 	t.Helper()
 	err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
@@ -140,7 +141,7 @@ func look(t *testing.T, s *side) (tree []string) {
 			return err
 		}
 		if e.Name() == "incremental" && e.IsDir() {
-			return filepath.SkipDir // its names are other ones each time
+			return filepath.SkipDir // its names differ each time
 		}
 		what, err := content(path, info)
 		tree = append(tree, strings.TrimPrefix(path, s.dir)+" "+info.Mode().String()+" "+what)
@@ -162,8 +163,8 @@ func look(t *testing.T, s *side) (tree []string) {
 	return tree
 }
 
-// content is what a file holds, where that is the same each time: the index of git and what is
-// compiled have times of files in them.
+// content returns the size and hash of a file, or the target of a link. It is empty for files
+// that differ each time: git's index and compiled files contain modification times.
 func content(path string, info fs.FileInfo) (string, error) {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -175,7 +176,7 @@ func content(path string, info fs.FileInfo) (string, error) {
 	return fmt.Sprintf("%d %x", len(b), sha256.Sum256(b)), err
 }
 
-// differ fails with the lines of two trees that are in one of them only.
+// differ fails the test with the lines that only one of two trees has.
 func differ(t *testing.T, got, want []string) {
 	t.Helper()
 	const most = 20

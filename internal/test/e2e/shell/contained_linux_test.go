@@ -17,7 +17,7 @@ import (
 	"github.com/toolquay/toolquay/permissions"
 )
 
-// onlooker is a person who looks at the world while they are asked.
+// onlooker is a person who looks around while they are asked.
 type onlooker struct {
 	reply host.Answer
 	look  func(a *host.Approval)
@@ -32,7 +32,7 @@ func (o *onlooker) Ask(_ context.Context, q host.Question) (host.Reply, error) {
 	return host.Reply{Answer: o.reply}, nil
 }
 
-// contained has commands tried, and a person asked.
+// contained makes the host try commands and ask o.
 func contained(o *onlooker) func(*setup) {
 	return func(s *setup) {
 		s.host.Permissions.Rules = nil
@@ -41,8 +41,8 @@ func contained(o *onlooker) func(*setup) {
 	}
 }
 
-// TestEscapesTried has a command that is tried try everything: nothing in the world has changed when
-// the person is asked, not even where commands may write, and after a yes nothing that is protected.
+// TestEscapesTried tries commands that attempt every escape. When the person is asked, nothing has
+// changed, not even where commands may write. After a yes, nothing protected has changed.
 func TestEscapesTried(t *testing.T) {
 	t.Parallel()
 	for i, c := range escapes.Batches() {
@@ -70,7 +70,7 @@ func TestEscapesTried(t *testing.T) {
 					for _, did := range w.Verify(t, a.Preview) {
 						t.Errorf("while the person is asked: %s", did)
 					}
-					// Whatever they say, the ordinary run is not what is tried here.
+					// After an inconclusive trial, a yes would run the command outside of a trial.
 					if strings.Contains(reasons, "inconclusive") {
 						o.reply = host.AnswerDeny
 					}
@@ -92,7 +92,7 @@ func TestEscapesTried(t *testing.T) {
 	}
 }
 
-// everything is what lies in a directory, with what it holds.
+// everything lists a directory and everything below it, with modes, times and contents.
 func everything(tb testing.TB, dir string) (list []string) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {

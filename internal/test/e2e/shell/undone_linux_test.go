@@ -26,10 +26,10 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// undoing is the state of a host whose command changes a tree, which it gives back what it was, again and again.
+// undoing is the state of a host that runs a command that changes a tree, and undoes it, again and again.
 const undoing = "undoing"
 
-// changing is what the command does to a tree of [fill].
+// changing is the script that changes a tree of [fill].
 const changing = `sed -i s/was/is/ f*; mv d moved; for f in moved/*; do echo more >> $f; done; rm -r r; chmod 700 moved; ln -sf f1 l
 mkdir d; for i in 1 2 3 4 5 6 7 8 9; do echo new > d/g$i; mv f$i n$i; done; mv -f n1 f2; head -c 100000 /dev/urandom > large`
 
@@ -53,7 +53,7 @@ func fill(t *testing.T, dir string) {
 	}
 }
 
-// walked is all that lies below a directory.
+// walked returns everything below a directory: by path, its mode and its hash or link target.
 func walked(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -88,7 +88,7 @@ func walked(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// runUndoing is what the host does until it is killed.
+// runUndoing changes and undoes until the process is killed.
 func runUndoing() {
 	root := os.Getenv(rootName)
 	s := setup{host: options(root), session: host.SessionOptions{ID: "mine", Cwd: root + "/work"}}
@@ -116,8 +116,8 @@ func runUndoing() {
 	}
 }
 
-// TestUndoneAfterKill kills hosts while a command changes files, when its end is recorded, and while it is undone. Then all
-// is given back.
+// TestUndoneAfterKill kills hosts at random moments: while a command changes files, while its changes are recorded, and
+// while they are undone. A restore afterwards must bring back the whole tree.
 func TestUndoneAfterKill(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "bash")

@@ -332,7 +332,8 @@ func TestAnotherToolsCommands(t *testing.T) {
 	}
 }
 
-// TestStagedSessionsChangeNothing has commands find what others of their session wrote, and the disk stay as it is.
+// TestStagedSessionsChangeNothing checks that commands see what others of their session wrote, and that the disk does
+// not change.
 func TestStagedSessionsChangeNothing(t *testing.T) {
 	t.Parallel()
 	testenv.Permitted(t, testenv.Overlay)
