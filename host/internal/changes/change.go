@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// Change is the change of one path.
+// Change is a change to one path.
 type Change struct {
 	Path string
-	// Before and After are what is there; nil is nothing.
+	// Before and After describe the path before and after the change; nil means that nothing is
+	// there.
 	Before, After *Node
-	// From is where the file was before, if it was renamed; see [Renames].
+	// From is the former path of a renamed file; see [Renames].
 	From string
 }
 
@@ -23,12 +24,13 @@ func Below(path, dir string) bool {
 	return ok && rest != "" && (strings.HasSuffix(dir, string(filepath.Separator)) || rest[0] == filepath.Separator)
 }
 
-// Renames joins each removed file with a new one of the same content: the new one gets its
-// From, and the removal is left out. Empty files are not joined. If several files have the
-// same content, those with the same name are joined first.
+// Renames pairs each removed file with a new file of the same content. The new file gets the
+// removed one's path as From and its node as Before, and the removal is dropped. Empty files are
+// not paired. If several files have the same content, those with the same base name are paired
+// first.
 func Renames(list []Change) []Change {
 	named := func(hash, path string) string { return hash + "/" + filepath.Base(path) }
-	gone := make(map[string][]int) // by content, and by content and name
+	gone := make(map[string][]int) // indexes of removed files, by hash and by hash with base name
 	for i := range list {
 		if c := &list[i]; c.Before.Is(File) && c.After == nil && c.Before.Size > 0 {
 			for _, key := range []string{c.Before.Hash, named(c.Before.Hash, c.Path)} {
@@ -70,11 +72,11 @@ func Renames(list []Change) []Change {
 	return out
 }
 
-// Ordered returns changes in the order in which to make them: directories before what is in
-// them, and removals last, innermost first. What is in a directory that becomes something
-// else is removed first of all.
+// Ordered returns changes in the order in which to make them: directories before their contents,
+// and removals last, innermost first. The contents of a directory that becomes a file or link are
+// removed before all other changes.
 func Ordered(list []Change) []Change {
-	turned := make(map[string]bool) // directories that become something else
+	turned := make(map[string]bool) // directories that become a file or link
 	for i := range list {
 		if c := &list[i]; c.Before.Is(Dir) && c.After != nil && !c.After.Is(Dir) {
 			turned[c.Path] = true
@@ -109,7 +111,7 @@ func rank(gone, first bool) int {
 	return 1
 }
 
-// ComparePaths orders paths so that a directory is followed directly by what is in it.
+// ComparePaths orders paths so that the contents of a directory directly follow it.
 func ComparePaths(a, b string) int {
 	const separator = filepath.Separator
 	for i := 0; i < len(a) && i < len(b); i++ {
@@ -131,13 +133,13 @@ func ComparePaths(a, b string) int {
 type Conflict struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
-	// Forceable says that a caller who forces it gets it made even so.
+	// Forceable means that a caller can have the change made despite the conflict.
 	Forceable bool `json:"forceable,omitempty"`
 }
 
-// ConflictError says that changes cannot be made. None was made.
+// ConflictError reports that changes cannot be made. None of them was made.
 type ConflictError struct {
-	// Undone is what was not done with them, such as "applied".
+	// Undone is the participle for the message "nothing was ...", such as "applied".
 	Undone    string
 	Conflicts []Conflict
 }

@@ -7,14 +7,16 @@ import (
 	"slices"
 )
 
-// Closing are directories that get their modes last, as their owner could put nothing in them before. The zero value
-// has none. It is for one goroutine.
+// Closing collects directories whose modes deny their owner access. They get these modes last,
+// because nothing could be put into them otherwise. The zero value is empty. It is for one
+// goroutine.
 type Closing struct {
 	list []Change
 	open map[string]bool
 }
 
-// Open is what is to become of a path for now: a directory that is to be closed is open to its owner until Shut.
+// Open returns the node to put at a path for now. If to is a directory whose mode denies its
+// owner access, that access is added, and Shut sets the mode of to.
 func (c *Closing) Open(path string, to *Node) *Node {
 	const own = 0o700
 	if !to.Is(Dir) || to.Mode == 0 || to.Mode&own == own {
@@ -29,10 +31,10 @@ func (c *Closing) Open(path string, to *Node) *Node {
 	return &open
 }
 
-// Has reports whether a directory is open yet.
+// Has reports whether a directory still waits for its mode.
 func (c *Closing) Has(path string) bool { return c.open[path] }
 
-// Shut gives them their modes, from below.
+// Shut gives the directories their modes, inner directories first.
 func (c *Closing) Shut(ctx context.Context) error {
 	for _, one := range slices.Backward(c.list) {
 		found, err := Find(one.Path)

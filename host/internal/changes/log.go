@@ -15,31 +15,31 @@ import (
 // LogName is the name of a [Log] in its directory.
 const LogName = "log.jsonl"
 
-// Log is a file of checksummed lines that several processes append to, under a lock that
-// the callers take. The functions Reset and Take keep what was read. It is for one
-// goroutine at a time.
+// Log is a log file that several processes append lines to, under a lock that the callers take.
+// The callers also add and check the checksum of each line, and keep what Take gets. It is for
+// one goroutine at a time.
 type Log struct {
-	// Dir is the directory that the file is in, and Max bounds a line in bytes.
+	// Dir is the directory of the file, and Max the maximum length of a line in bytes.
 	Dir string
 	Max int
-	// Reset is called before a file is read from its start, and Take for each line, without
-	// its newline and with its offset. Of a line longer than Max, Take gets only the first
-	// Max+1 bytes: no valid line is that long.
+	// Reset is called before the file is read from its start, and when it was removed. Take is
+	// called for each line, without its newline, and with its offset in the file. If a line is
+	// longer than Max, Take gets only its first Max+1 bytes: no valid line is that long.
 	Reset func()
 	Take  func(text []byte, offset int64)
 
 	end int64
-	// file is the file that was read; nil before the first.
+	// file identifies the file that was read; nil if there was none.
 	file os.FileInfo
 }
 
-// Exists reports whether there was a file when the log was read last.
+// Exists reports whether the file existed when the log was last read.
 func (l *Log) Exists() bool { return l.file != nil }
 
 // Forget makes the next Refresh read the file from its start.
 func (l *Log) Forget() { l.file, l.end = nil, 0 }
 
-// Open opens the file for reading. It returns nil if there is none yet.
+// Open opens the file for reading. It returns nil if the file does not exist.
 func (l *Log) Open() (*os.File, error) {
 	f, _, err := privatedir.OpenOwn(filepath.Join(l.Dir, LogName), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,8 +48,8 @@ func (l *Log) Open() (*os.File, error) {
 	return f, err
 }
 
-// Refresh reads the lines that were added since. If there are none, which is usual, it
-// costs one system call.
+// Refresh reads the lines that were added since the last read. If there are none, which is usual,
+// it costs one system call.
 func (l *Log) Refresh() error {
 	if l.file != nil {
 		info, err := os.Lstat(filepath.Join(l.Dir, LogName))
@@ -71,8 +71,8 @@ func (l *Log) Refresh() error {
 	return errors.Join(l.read(f), f.Close())
 }
 
-// read reads the complete lines that were added. What follows the last newline may still be
-// being written.
+// read reads the complete lines that were added. It leaves what follows the last newline: another
+// process may still be writing it.
 func (l *Log) read(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -111,9 +111,9 @@ func (l *Log) read(f *os.File) error {
 	}
 }
 
-// Append adds lines, with their newlines, durably: all of them or none. The caller holds the
-// lock and has read the log.  Half a line that a crash left is cut off, and so is what cannot be
-// written to its end.
+// Append appends text, which is complete lines with their newlines, and syncs it to the disk: all
+// of it or nothing. The caller holds the lock and has read the log. Append first cuts off half a
+// line that a crash left. If it fails, it cuts off what it wrote.
 func (l *Log) Append(text []byte) error {
 	f, _, err := privatedir.OpenOwn(filepath.Join(l.Dir, LogName), os.O_RDWR|os.O_CREATE)
 	if err != nil {

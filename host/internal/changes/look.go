@@ -14,28 +14,30 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
 
-// Found is what was found at a path. It is held open until Close, and is for one goroutine.
+// Found is the result of [Look] or [Find]. It holds the path open until Close, and is for one
+// goroutine.
 type Found struct {
 	Path string
-	// Node is what was found; nil is nothing.
+	// Node describes what is at the path; nil if nothing is.
 	Node *Node
-	// Info is its metadata; zero if nothing was found.
+	// Info is its metadata; zero if nothing is there.
 	Info workspace.Info
 	// File is open for reading if it is a regular file.
 	File *os.File
 
-	place *workspace.Node // nil if a link was found
+	place *workspace.Node // nil for a symbolic link
 }
 
-// ErrElsewhere means that a directory on the way to a path is now a link.
-var ErrElsewhere = errors.New("the path leads") // [Found.link] adds where
+// ErrElsewhere means that a directory on the way to a path is now a symbolic link.
+var ErrElsewhere = errors.New("the path leads") // [Found.link] adds the place
 
-// permission are the bits of a mode that a Node has.
+// permission is the mask of the mode bits that a Node records.
 const permission = 0o777
 
-// Look finds out what is at a real path, and reads a file to hash its content. It fails
-// with [ErrElsewhere] if a directory on the way is now a link, so that nothing is written
-// through a link that was put there since.
+// Look examines a path, and hashes the content of a regular file. The path must be a real path:
+// if one of its directories is now a symbolic link, Look fails with [ErrElsewhere], so that
+// nothing is written through a link that was put there since. A link at the path itself is not
+// followed.
 func Look(ctx context.Context, path string) (*Found, error) {
 	f, err := Find(path)
 	if err != nil || f.File == nil {
@@ -49,8 +51,8 @@ func Look(ctx context.Context, path string) (*Found, error) {
 	return f, nil
 }
 
-// Find is [Look] without reading the file: the Node of a regular file has no hash, and the
-// size that the system reports.
+// Find is [Look] without reading the file: the Node of a regular file has no hash, and its size
+// is the one that the system reports.
 func Find(path string) (*Found, error) {
 	place, err := workspace.Resolve(filepath.Dir(path), path)
 	if err != nil {
@@ -73,13 +75,13 @@ func (f *Found) find() error {
 	case abi.CodeOf(err) == abi.CodeNotFound || abi.CodeOf(err) == abi.CodeNotDirectory:
 		return nil // nothing can be below something that is not a directory
 	}
-	if e := f.link(); e != nil { // a link that leads in a circle
+	if e := f.link(); e != nil { // only a symbolic link is valid here, such as one in a loop
 		return err
 	}
 	return nil
 }
 
-// link finds a link at the path itself, which is not followed.
+// link describes a symbolic link at the path itself, without following it.
 func (f *Found) link() error {
 	info, target, err := workspace.Lstat(f.Path)
 	if err != nil || info.Kind != abi.KindSymlink {
@@ -107,16 +109,16 @@ func (f *Found) open() error {
 	return err
 }
 
-// Hash reads the whole file and returns its present content as a Node.
+// Hash reads the whole file and returns its current content as a Node.
 func (f *Found) Hash(ctx context.Context) (*Node, error) {
 	h := sha256.New()
-	buf := buffers.Get().(*[64 << 10]byte) //nolint:errcheck,forcetypeassert // it holds nothing else
+	buf := buffers.Get().(*[64 << 10]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer buffers.Put(buf)
 	n, err := io.CopyBuffer(h, Cancellable(ctx, f.Reader()), buf[:])
 	return &Node{Hash: hex.EncodeToString(h.Sum(nil)), Size: n, Mode: f.Info.Mode & permission}, err
 }
 
-// maxFile is more than any file has.
+// maxFile is longer than any file, in bytes.
 const maxFile = 1<<63 - 1
 
 // Reader reads the file from its start.
@@ -138,7 +140,7 @@ func (f *Found) Close() error {
 func Cancellable(ctx context.Context, from io.Reader) io.Reader { return &cancellable{ctx, from} }
 
 type cancellable struct {
-	ctx  context.Context //nolint:containedctx // it is of one reading
+	ctx  context.Context //nolint:containedctx // a reader is for one operation
 	from io.Reader
 }
 

@@ -11,7 +11,7 @@ import (
 // Kind is the kind of a [Node].
 type Kind string
 
-// The kinds. A regular file is empty, as in the logs of earlier versions.
+// The kinds. The kind of a regular file is empty, as in the logs of earlier versions.
 const (
 	File Kind = ""
 	Dir  Kind = "directory"
@@ -20,25 +20,25 @@ const (
 	Other Kind = "other"
 )
 
-// Node describes what is at a path, without its content. Nil is nothing.
+// Node describes what is at a path, without its content. A nil Node means that nothing is there.
 type Node struct {
 	Kind Kind `json:"kind,omitempty"`
 	// Hash is a file's SHA-256 in hexadecimal, and Size its length in bytes.
 	Hash string `json:"hash,omitempty"`
 	Size int64  `json:"size"`
-	// Mode are the permission bits of a file or directory; 0 if they are not known.
+	// Mode has the permission bits of a file or directory; 0 if they are not known.
 	Mode uint32 `json:"mode,omitempty"`
-	// Target is where a link leads.
+	// Target is the target of a link.
 	Target Name `json:"target,omitempty"`
-	// What describes a node of the kind [Other] to people: "a socket".
+	// What describes a node of the kind [Other] in words, such as "a socket".
 	What string `json:"what,omitempty"`
 }
 
-// Is reports whether the node is of a kind. Nothing is of none.
+// Is reports whether the node is of a kind. A nil node is of none.
 func (n *Node) Is(k Kind) bool { return n != nil && n.Kind == k }
 
-// Same reports whether two nodes are equal apart from their modes. A file whose content is
-// not known is never equal.
+// Same reports whether two nodes are equal apart from their modes. A file without a hash equals
+// nothing, not even itself.
 func (n *Node) Same(m *Node) bool {
 	if n.Is(File) && n.Hash == "" {
 		return false
@@ -46,12 +46,12 @@ func (n *Node) Same(m *Node) bool {
 	return n.Key() == m.Key()
 }
 
-// Equal reports whether two nodes are equal, modes too where both are known.
+// Equal reports whether two nodes are the same, and have the same mode if both modes are known.
 func (n *Node) Equal(m *Node) bool {
 	return n.Same(m) && (n == nil || n.Mode == 0 || m.Mode == 0 || n.Mode == m.Mode)
 }
 
-// Key is what [Node.Same] compares. Nothing has an empty key.
+// Key returns the string that [Node.Same] compares. The key of nil is empty.
 func (n *Node) Key() string {
 	switch {
 	case n == nil:
@@ -64,7 +64,7 @@ func (n *Node) Key() string {
 	return string(n.Kind) + " " + n.What
 }
 
-// Valid reports whether a node that was read from a log is well formed. Nil is not.
+// Valid reports whether a node that was read from a log is well formed. A nil node is not.
 func (n *Node) Valid() bool {
 	const bits = 0o777
 	if n == nil || n.Size < 0 || n.Mode&^bits != 0 && n.Kind != File {
@@ -82,7 +82,7 @@ func (n *Node) Valid() bool {
 	return false
 }
 
-// String describes the node to people.
+// String describes the node in words, such as "a file of 3 bytes".
 func (n *Node) String() string {
 	switch {
 	case n == nil:
@@ -99,8 +99,8 @@ func (n *Node) String() string {
 	return fmt.Sprintf("a file of %d bytes", n.Size)
 }
 
-// Name is a path or the target of a link, as logs have it. It may be any bytes: one that is
-// not UTF-8 is written to JSON as an object with its bytes.
+// Name is a path or the target of a link in a log. It may contain any bytes: JSON has a name that
+// is not UTF-8 as an object with its bytes.
 type Name string
 
 type rawName struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// node is a file with a content.
+// node returns the Node of a file with a content.
 func node(content string, mode uint32) *changes.Node {
 	sum := sha256.Sum256([]byte(content))
 	return &changes.Node{Hash: hex.EncodeToString(sum[:]), Size: int64(len(content)), Mode: mode}
@@ -61,7 +61,7 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// TestNames survive being written down, whatever bytes they have.
+// TestNames checks that a name survives JSON, whatever bytes it has.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []changes.Name{"", "plain", "\u00fc \"x\"", "\xff\xfe", "a\x80b", `{"bytes":"eA=="}`} {
@@ -76,8 +76,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestLog reads what other processes append, also where a crash left half a line or the
-// file was replaced.
+// TestLog checks that a log reads what others append, also after a crash left half a line, and
+// after the file was replaced or removed.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,31 +15,32 @@ import (
 )
 
 const (
-	// MaxPatched bounds a file that a patch tells of, in bytes.
+	// MaxPatched is the maximum size of a file in a patch, in bytes.
 	MaxPatched = 64 << 20
-	// maxLines bounds a file that is compared line by line: what is longer is in a
-	// patch as a whole, like what is not text.
+	// maxLines is the maximum size of a file that is compared line by line, in bytes. A patch has
+	// larger files in full, like binary files.
 	maxLines = 4 << 20
-	// sniffed is how much git looks through for a NUL byte, to tell text.
+	// sniffed is how many bytes git searches for a NUL byte, which marks a file as binary.
 	sniffed = 8000
 )
 
-// Left is a path of which a patch does not tell, or not all.
+// Left is a path whose change a patch leaves out, wholly or in part.
 type Left struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
 }
 
-// PatchOptions say how files are named in a patch.
+// PatchOptions say how a patch names files.
 type PatchOptions struct {
-	// Dir is the directory that names are relative to: absolute, without links.
+	// Dir is the directory that names are relative to: absolute, without symbolic links.
 	Dir string
-	// Outside has the patch tell of files that lie elsewhere too, by their whole
-	// path. It is for people then; git apply refuses it.
+	// Outside includes files outside of Dir, by their absolute paths. Such a patch is only for
+	// reading: git apply would look for these files below Dir.
 	Outside bool
 }
 
-// name is how a file is named in a patch.
+// name returns the name of a file in the patch. It fails for a file outside of Dir, unless
+// Outside is set.
 func (o PatchOptions) name(path string) (string, error) {
 	name, err := filepath.Rel(o.Dir, path)
 	switch {
@@ -51,19 +52,19 @@ func (o PatchOptions) name(path string) (string, error) {
 	return "", fmt.Errorf("it lies outside of %s", o.Dir)
 }
 
-// Opener opens what a file holds on a side of a change: n is its Before or its After.
+// Opener opens the content of a file before or after a change: n is c.Before or c.After.
 type Opener func(ctx context.Context, c *Change, n *Node) (io.ReadCloser, error)
 
-// Patch writes changes as a patch that git apply takes in the directory of the options, or
-// with -R takes back: by path, and renames under the new one. It returns what is left out:
-// what lies elsewhere, what cannot be opened, files over 64 MiB, devices and the like, and
-// what git has no words for, such as an empty directory.
+// Patch writes changes as a patch that git apply accepts in the directory of the options, also
+// with -R. The patch is sorted by path; a renamed file is at its new path. Patch returns the
+// changes that it leaves out: files outside of the directory, files that cannot be opened, files
+// over 64 MiB, special files, and changes that git cannot represent, such as an empty directory.
 func Patch(ctx context.Context, w io.Writer, list []Change, open Opener, o PatchOptions) ([]Left, error) {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b Change) int { return ComparePaths(a.Path, b.Path) })
 	out := bufio.NewWriter(w)
 	p := &patching{ctx: ctx, open: open, options: o}
-	var from []string // what was renamed elsewhere
+	var from []string // the former paths of renamed files
 	for i := range list {
 		if list[i].From != "" {
 			from = append(from, list[i].From)
@@ -89,9 +90,9 @@ func Patch(ctx context.Context, w io.Writer, list []Change, open Opener, o Patch
 	return p.left, out.Flush()
 }
 
-// patching is one use of [Patch].
+// patching is the state of one call of [Patch].
 type patching struct {
-	ctx     context.Context //nolint:containedctx // it is of one use
+	ctx     context.Context //nolint:containedctx // it is for one call
 	open    Opener
 	options PatchOptions
 	left    []Left
@@ -101,8 +102,8 @@ func (p *patching) leave(c *Change, why error) {
 	p.left = append(p.left, Left{c.Path, why.Error()})
 }
 
-// change is a change as git writes it, empty where git has nothing to say of it. The error
-// is why it is left out.
+// change returns a change in the format of git, or nothing if git would show no change. The error
+// says why the change is left out. Holds means that other changes are below the path.
 func (p *patching) change(c *Change, holds bool) ([]byte, error) {
 	name, err := p.options.name(c.Path)
 	if err != nil {
@@ -119,7 +120,7 @@ func (p *patching) change(c *Change, holds bool) ([]byte, error) {
 	}
 	before, after := inGit(c.Before), inGit(c.After)
 	var b bytes.Buffer
-	if before != nil && after != nil && before.Kind != after.Kind { // git takes one away, and makes the other
+	if before != nil && after != nil && before.Kind != after.Kind { // git deletes one and creates the other
 		if err = p.write(&b, c, &sides{from: name, name: name, before: before}); err == nil {
 			err = p.write(&b, c, &sides{from: name, name: name, after: after})
 		}
@@ -129,7 +130,7 @@ func (p *patching) change(c *Change, holds bool) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// inGit is a node as git has it: it knows no directories.
+// inGit returns a node as git represents it: nil for a directory.
 func inGit(n *Node) *Node {
 	if n.Is(Dir) {
 		return nil
@@ -137,7 +138,8 @@ func inGit(n *Node) *Node {
 	return n
 }
 
-// unspoken tells of what git has no words for. What it has some words for is noted.
+// unspoken returns why git cannot represent a change, or nil. If git can represent a part of the
+// change, unspoken adds the rest to the changes that are left out.
 func (p *patching) unspoken(c *Change, holds bool) error {
 	was, is := c.Before, c.After
 	switch {
@@ -159,14 +161,14 @@ func (p *patching) unspoken(c *Change, holds bool) error {
 	return nil
 }
 
-// sides is a file or link with what it was and becomes; nil is nothing.
+// sides is a file or link before and after a change; a nil node means that it does not exist.
 type sides struct {
 	from, name    string
 	before, after *Node
 	old, new      []byte
 }
 
-// write reads both sides and writes the change.
+// write reads both contents and writes the change.
 func (p *patching) write(b *bytes.Buffer, c *Change, s *sides) error {
 	if !s.before.Same(s.after) {
 		var err error
@@ -181,7 +183,7 @@ func (p *patching) write(b *bytes.Buffer, c *Change, s *sides) error {
 	return nil
 }
 
-// read reads a side.
+// read returns the content of one side.
 func (p *patching) read(c *Change, n *Node) ([]byte, error) {
 	switch {
 	case n == nil:
@@ -203,7 +205,7 @@ func (p *patching) read(c *Change, n *Node) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// gitMode is what git knows of a node's mode.
+// gitMode returns the mode that git records for a node.
 func gitMode(n *Node) uint32 {
 	const executable = 0o111
 	switch {
@@ -215,7 +217,7 @@ func gitMode(n *Node) uint32 {
 	return 0o100644
 }
 
-// modes are those of both sides: one that is not known is as the other.
+// modes returns the modes of both sides. A mode that is not known is taken from the other side.
 func (s *sides) modes() (old, now uint32) {
 	was, is := s.before, s.after
 	if was == nil || was.Mode == 0 && is != nil {
@@ -227,7 +229,7 @@ func (s *sides) modes() (old, now uint32) {
 	return gitMode(was), gitMode(is)
 }
 
-// write writes the change as git does.
+// write writes the change in the format of git.
 func (s *sides) write(b *bytes.Buffer) {
 	a, z := quoted("a/"+s.from), quoted("b/"+s.name)
 	old, now := s.modes()
@@ -258,12 +260,12 @@ func (s *sides) write(b *bytes.Buffer) {
 	switch {
 	case !isText(s.old) || !isText(s.new):
 		s.binary(b)
-	case len(s.old)+len(s.new) > 0: // of an empty file the head says all
+	case len(s.old)+len(s.new) > 0: // for an empty file, the header is enough
 		s.lines(b, a, z)
 	}
 }
 
-// lines writes the hunks.
+// lines writes the hunks and the two lines before them.
 func (s *sides) lines(b *bytes.Buffer, from, to string) {
 	if s.before == nil {
 		from = devNull
@@ -273,13 +275,14 @@ func (s *sides) lines(b *bytes.Buffer, from, to string) {
 	}
 	fmt.Fprintf(b, "--- %s\n+++ %s\n", ended(from), ended(to))
 	hunks := udiff.Unified("a", "b", string(s.old), string(s.new))
-	for range 2 { // our own heads are above
+	for range 2 { // our own header is above
 		_, hunks, _ = strings.Cut(hunks, "\n")
 	}
 	b.WriteString(hunks)
 }
 
-// ended ends a name for programs that would take it to end at a space.
+// ended returns a name for the header of the hunks. Programs may take a name to end at a space,
+// so a tab marks the end of a name with a space, as in git.
 func ended(name string) string {
 	if strings.Contains(name, " ") {
 		return name + "\t"

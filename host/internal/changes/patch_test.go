@@ -15,7 +15,7 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// patch writes changes of files in a directory, which hold what texts say by their hash.
+// patch returns the patch of changes to files in a directory. Texts has the contents by hash.
 func patch(t *testing.T, dir string, texts map[string]string, list ...changes.Change) (string, []changes.Left) {
 	t.Helper()
 	for i := range list {
@@ -35,11 +35,10 @@ func patch(t *testing.T, dir string, texts map[string]string, list ...changes.Ch
 	return out.String(), left
 }
 
-// TestNamesAsGitWritesThem compares the heads of patches with those of git itself, also
-// for names that are no UTF-8.
+// TestNamesAsGitWritesThem compares patches with those of git, also for names that are not UTF-8.
 func TestNamesAsGitWritesThem(t *testing.T) {
 	t.Parallel()
-	testenv.Permitted(t, testenv.Linux) // others have no such names
+	testenv.Permitted(t, testenv.Linux) // other systems do not allow such names
 	git := testenv.NeedTool(t, "git")
 	var low, high strings.Builder
 	for c := 1; c < 256; c++ {
@@ -65,7 +64,7 @@ func TestNamesAsGitWritesThem(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), git, "diff", "--no-index", "--full-index", "--", "/dev/null", name)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "HOME="+dir, "XDG_CONFIG_HOME="+dir)
-		want, _ := cmd.Output() // that they differ is an error
+		want, _ := cmd.Output() // git fails if there is a difference
 		if got != string(want) {
 			t.Errorf("%q: got\n%s\ngit writes\n%s", name, got, want)
 		}
@@ -83,8 +82,8 @@ func TestNamesAsGitWritesThem(t *testing.T) {
 	}
 }
 
-// TestPatchKinds writes each kind of change as git does, and tells what git has no words
-// for.
+// TestPatchKinds checks the header of each kind of change, and which changes are left out because
+// git cannot represent them.
 func TestPatchKinds(t *testing.T) {
 	t.Parallel()
 	one, two := node("one\n", 0o644), node("two\n", 0o644)
@@ -93,7 +92,7 @@ func TestPatchKinds(t *testing.T) {
 	link, folder := &changes.Node{Kind: changes.Link, Target: "to"}, &changes.Node{Kind: changes.Dir, Mode: 0o755}
 	for name, c := range map[string]struct {
 		list []changes.Change
-		want string // the lines without content
+		want string // the lines, without the content
 		left string
 	}{
 		"mode":              {[]changes.Change{{Path: "a", Before: one, After: script}}, "diff --git a/a b/a|old mode 100644|new mode 100755", ""},

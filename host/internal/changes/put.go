@@ -13,20 +13,21 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
 
-// Put replaces what was found by to, if the path still is what was found. A nil to removes
-// it. Content is read if a file gets new content. Missing directories above are made; a
-// directory that is removed or replaced must be empty.
+// Put replaces what Look found with to, unless the path has changed since. A nil to removes it.
+// Content is read if a file gets new content. Missing directories above the path are created; a
+// directory that is removed or replaced must be empty. If the path already is as to says, Put
+// does nothing.
 //
-// When everything is prepared, and before anything changes, ready is called, unless it is
-// nil: a caller records there what is about to be done. If ready fails, nothing changes.
-// The error has [abi.CodeChanged] if something else changed what was found; then Put has
-// changed nothing. If the error is [workspace.ErrUncertain], the change may have been made.
+// Put calls ready, unless it is nil, when everything is prepared and before anything changes:
+// there a caller records what is about to be done. If ready fails, nothing changes. The error has
+// [abi.CodeChanged] if something else changed the path; then Put has changed nothing. If the
+// error is [workspace.ErrUncertain], the change may have been made.
 //
-// Where only the mode of a file differs, all names of the file get it, unless content is
-// given: then it becomes a file of its own.
+// If only the mode of a file differs, Put changes it for all hard links of the file. But if
+// content is given and the file has several hard links, the path becomes a separate file.
 //
-// A mode of 0 keeps the former mode of a file; new files and directories then get the usual
-// one. A file that stays a file keeps its owner and attributes.
+// A mode of 0 keeps the former mode of a file; new files and directories then get the default
+// mode. A file that stays a file keeps its owner and extended attributes.
 func (f *Found) Put(ctx context.Context, to *Node, content io.Reader, ready func() error) error {
 	if f.Node.Equal(to) {
 		return f.possible(to)
@@ -52,14 +53,15 @@ type Prepared struct {
 	later *workspace.Later
 	// chmod says that only permission bits change.
 	chmod bool
-	// A new file is prepared by draft if there was a writable file or nothing, and else by spot.
+	// draft has the new content if the path holds a writable file or nothing; otherwise spot has
+	// it.
 	draft *workspace.Draft
 	spot  *workspace.Spot
 }
 
-// Prepare is the first step of [Found.Put], for callers that put many files: it writes the
-// content, which has no name yet and is on the disk after [SyncAll]. Later, unless nil, gets
-// the directories that Commit changes, to sync them together.
+// Prepare is the first step of [Found.Put], for callers that change many paths. It writes the
+// content to a file without its final name, which is synced by [SyncAll]. Unless later is nil,
+// Commit adds the directories that it changes to later, and the caller syncs them together.
 func (f *Found) Prepare(ctx context.Context, to *Node, content io.Reader, later *workspace.Later) (p *Prepared, err error) {
 	if err := f.possible(to); err != nil {
 		return nil, err
@@ -85,11 +87,11 @@ func (f *Found) Prepare(ctx context.Context, to *Node, content io.Reader, later 
 	return p, nil
 }
 
-// Again makes Commit compare the path with what was found later. The caller has checked that
-// both are the same to it.
+// Again makes Commit compare the path with f, which was found later. The caller has checked that
+// the change is still right for f.
 func (p *Prepared) Again(f *Found) { p.found = f }
 
-// fill makes the file.
+// fill writes the content of the new file.
 func (p *Prepared) fill(ctx context.Context, content io.Reader) error {
 	if p.draft != nil {
 		err := pour(ctx, p.draft, content)
@@ -110,14 +112,14 @@ func (p *Prepared) fill(ctx context.Context, content io.Reader) error {
 func SyncAll(list []*Prepared) error {
 	var drafts []*workspace.Draft
 	for _, p := range list {
-		if p.draft != nil { // a spot did so at once
+		if p.draft != nil { // a spot has synced its content already
 			drafts = append(drafts, p.draft)
 		}
 	}
 	return workspace.SyncAll(drafts)
 }
 
-// Commit is the end of [Found.Put], and its error is as there.
+// Commit makes the change, and fails as [Found.Put] does.
 func (p *Prepared) Commit(ctx context.Context) error {
 	f := p.found
 	if p.draft != nil {
@@ -139,7 +141,8 @@ func (p *Prepared) Commit(ctx context.Context) error {
 	return errors.Join(p.place(ctx), p.spot.Discard())
 }
 
-// place puts what is no content of a file in place, and a file in place of something else.
+// place makes the changes that need no draft: modes, directories, links, removals, and files that
+// replace something else or a read-only file.
 func (p *Prepared) place(ctx context.Context) error {
 	f, s := p.found, p.spot
 	switch to := p.to; {
@@ -160,7 +163,7 @@ func (p *Prepared) place(ctx context.Context) error {
 	return s.Commit(f.Info, func() error { return f.still(ctx) })
 }
 
-// Discard removes what was prepared.
+// Discard removes the temporary files.
 func (p *Prepared) Discard() error {
 	switch {
 	case p.draft != nil:
@@ -171,7 +174,8 @@ func (p *Prepared) Discard() error {
 	return nil
 }
 
-// possible returns why the change cannot be made, or nil.
+// possible returns why the change cannot be made, or nil. Special files are neither made nor
+// replaced.
 func (f *Found) possible(to *Node) error {
 	for _, n := range []*Node{f.Node, to} {
 		if n.Is(Other) {
@@ -181,31 +185,31 @@ func (f *Found) possible(to *Node) error {
 	return nil
 }
 
-// writable reports whether the mode of the file lets anybody write. A file that nobody may
-// write can still be replaced, as by programs that rename over it.
+// writable reports whether the mode of the file lets anybody write. A read-only file can still be
+// replaced by a rename, as other programs do.
 func (f *Found) writable() bool {
 	const write = 0o222
 	return f.Info.Mode&write != 0
 }
 
-// Source is a content with more than its bytes, for [Found.Put].
+// Source is content for [Found.Put] that can have holes and metadata.
 type Source interface {
 	io.Reader
-	// Sparse says that blocks of zeros are to become holes.
+	// Sparse reports whether blocks of zeros are to become holes.
 	Sparse() bool
-	// Finish is called with the complete file, before it gets its name.
+	// Finish is called with the descriptor of the complete file, before the file gets its name.
 	Finish(fd uintptr) error
 }
 
 // buffers are for copying and hashing contents.
 var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
-// zeros are what a hole reads as.
+// zeros is what a hole reads as.
 var zeros [64 << 10]byte
 
 // pour writes content to a file.
 func pour(ctx context.Context, f workspace.File, content io.Reader) error {
-	buf := buffers.Get().(*[64 << 10]byte) //nolint:errcheck,forcetypeassert // it holds nothing else
+	buf := buffers.Get().(*[64 << 10]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer buffers.Put(buf)
 	from, more := content.(Source)
 	sparse := more && from.Sparse()
@@ -231,8 +235,8 @@ func pour(ctx context.Context, f workspace.File, content io.Reader) error {
 	}
 }
 
-// still fails if the content of the open file has changed. It reads the file again, because
-// the times of a file that is being written change too late.
+// still fails if the content of the open file has changed. It reads the file again, because the
+// timestamps of a file that is being written can change too late.
 func (f *Found) still(ctx context.Context) error {
 	if f.File == nil || f.Node.Hash == "" {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// nodes are what can lie at a path, with how it gets there.
+// nodes are the kinds of things at a path, each with a function that creates it.
 var nodes = map[string]struct {
 	node    *changes.Node
 	content string
@@ -48,7 +48,7 @@ func dir(t *testing.T) string {
 	return dir
 }
 
-// look is what lies at a path.
+// look returns what is at a path.
 func look(t *testing.T, path string) *changes.Found {
 	t.Helper()
 	f, err := changes.Look(t.Context(), path)
@@ -59,7 +59,8 @@ func look(t *testing.T, path string) *changes.Found {
 	return f
 }
 
-// TestPut makes everything of everything, once what it was is written down.
+// TestPut replaces each of nodes with each other, and checks that the path is unchanged when
+// ready is called.
 func TestPut(t *testing.T) {
 	t.Parallel()
 	for from, was := range nodes {
@@ -97,7 +98,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// alone checks that nothing is left beside.
+// alone checks that no temporary file is left beside the path.
 func alone(t *testing.T, path string, gone bool) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -110,8 +111,8 @@ func alone(t *testing.T, path string, gone bool) {
 	}
 }
 
-// TestPutRefuses what something else changed, at the last moment, and what is not to be
-// written down: then all is as it was.
+// TestPutRefuses checks that Put changes nothing if ready fails, or if something else changes the
+// path at the last moment.
 func TestPutRefuses(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("the disk is full")
@@ -156,8 +157,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// TestPutLeavesOthers: neither special files nor what something else put into a directory
-// are removed, and no link is followed.
+// TestPutLeavesOthers checks that Put removes neither special files nor directories that are not
+// empty, and follows no symbolic link.
 func TestPutLeavesOthers(t *testing.T) {
 	t.Parallel()
 	top := dir(t)
@@ -196,7 +197,8 @@ func TestPutLeavesOthers(t *testing.T) {
 	}
 }
 
-// TestOrdered does random changes in order, each of which must be possible then.
+// TestOrdered checks the order of changes, with directories that become files and names that sort
+// before a slash.
 func TestOrdered(t *testing.T) {
 	t.Parallel()
 	d, f := &changes.Node{Kind: changes.Dir}, node("x", 0)
@@ -213,7 +215,8 @@ func TestOrdered(t *testing.T) {
 	}
 }
 
-// TestRenames joins what holds the same, by name first, and each once.
+// TestRenames checks that files with the same content are paired, by name first, and each only
+// once.
 func TestRenames(t *testing.T) {
 	t.Parallel()
 	x, y, empty := node("x", 0o644), node("y", 0o644), node("", 0o644)
@@ -233,7 +236,7 @@ func TestRenames(t *testing.T) {
 	}
 }
 
-// TestManyRenames of files that are all alike take a moment, and not one for each pair.
+// TestManyRenames checks that pairing many equal files does not take time for each pair.
 func TestManyRenames(t *testing.T) {
 	t.Parallel()
 	const many = 50_000

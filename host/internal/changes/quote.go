@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// escapes are the bytes that have a letter in the names of a patch.
+// escapes maps the bytes that have an escape letter to that letter.
 var escapes = map[byte]byte{
 	'\a': 'a', '\b': 'b', '\t': 't', '\n': 'n', '\v': 'v', '\f': 'f', '\r': 'r', '"': '"', '\\': '\\',
 }
 
-// quoted writes a name as git does where nothing else is set: a name with a byte that
-// could be taken for something else, or that is not ASCII, stands in quotes as in C. So
-// a patch means the same names in every encoding.
+// quoted returns a name as git writes it by default: in quotes, with the escapes of C, if it has
+// a quote, a backslash, a control character or a byte that is not ASCII. So a patch means the
+// same names in every encoding.
 func quoted(name string) string {
 	if strings.IndexFunc(name, isOdd) < 0 {
 		return name
