@@ -121,5 +121,6 @@ func (m moving) dir(from, to string) error {
 
 // likeDir gives a directory the mode and times of another one.
 func likeDir(root *os.Root, name string, info fs.FileInfo) error {
-	return errors.Join(root.Chmod(name, info.Mode().Perm()), root.Chtimes(name, info.ModTime(), info.ModTime()))
+	const bits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+	return errors.Join(root.Chmod(name, info.Mode()&bits), root.Chtimes(name, info.ModTime(), info.ModTime()))
 }

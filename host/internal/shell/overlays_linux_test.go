@@ -3,6 +3,7 @@ package shell_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -132,12 +133,15 @@ func TestStagedDirectoriesAreRenamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Chmod(filepath.Join(s.dir, "d"), 0o750|fs.ModeSetgid|fs.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
 	s.protected = append(s.protected, filepath.Join(s.dir, "k", "protected"))
 	c := newShell(t, s.sandboxed())
 	s.staged(c, t.Context().Done())
 	for _, step := range []struct{ command, want string }{
 		{"git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm one && git mv d e && git status --short | grep '^R' | wc -l", "3\n"},
-		{"cat e/a e/sub/b e/sub/deep/c; ls d 2>&1 | wc -l; stat -c %a e e/sub", "abc1\n750\n750\n"},
+		{"cat e/a e/sub/b e/sub/deep/c; ls d 2>&1 | wc -l; stat -c %a e e/sub", "abc1\n3750\n750\n"},
 		{"git mv e d && ls d d/sub", "d:\na\nsub\n\nd/sub:\nb\ndeep\n"},
 		{"ln -s d l && git add l && git mv l m && readlink m && ls d", "d\na\nsub\n"},
 		{"python3 -c 'import os; os.rename(\"d\", \"full\")' 2>&1 | tail -1; ls d/sub full; ls -A | tr '\\n' ' '", "OSError: [Errno 39] Directory not empty: 'd' -> 'full'\nd/sub:\nb\ndeep\n\nfull:\nf\n.git d full k m x "},
