@@ -22,6 +22,9 @@ type Layer struct {
 	// Upper is the part of the tree that is Root's, and Work an empty directory beside it,
 	// on the same file system.
 	Upper, Work string
+	// Generation is the stage's, as [Store.Generation] has it. An overlay of an earlier one is
+	// mounted anew.
+	Generation int
 }
 
 // Layers returns the overlays to mount so that programs see directories as the session's
@@ -79,7 +82,7 @@ func (s *Store) layer(root string) (Layer, error) {
 	if err == nil {
 		err = s.index.add(append(lines, made...)...)
 	}
-	l := Layer{Root: root, Upper: s.tree.at(root), Work: filepath.Join(s.dir, workDir, strconv.Itoa(at))}
+	l := Layer{Root: root, Upper: s.tree.at(root), Work: filepath.Join(s.dir, workDir, strconv.Itoa(at)), Generation: s.index.generation}
 	if err == nil {
 		err = privatedir.Make(filepath.Dir(l.Work))
 	}

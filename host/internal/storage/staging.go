@@ -13,11 +13,7 @@ import (
 )
 
 // Layer is where what is staged below a directory lies, for an overlay to be mounted of it.
-type Layer struct {
-	Root, Upper, Work string
-	// Generation is another one when something was applied or discarded.
-	Generation int
-}
+type Layer = stage.Layer
 
 // Staging has what commands change staged, too. It is safe for concurrent use.
 type Staging struct {
@@ -46,19 +42,10 @@ func (s *Staging) Begin(roots []string) (_ []Layer, end func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := s.stage.Layers(roots)
+	layers, err := s.stage.Layers(roots)
 	if err != nil {
 		end()
 		return nil, nil, err
-	}
-	generation, err := s.stage.Generation() // once a discard that was killed is completed
-	if err != nil {
-		end()
-		return nil, nil, err
-	}
-	var layers []Layer
-	for _, l := range all {
-		layers = append(layers, Layer{l.Root, l.Upper, l.Work, generation})
 	}
 	return layers, end, nil
 }

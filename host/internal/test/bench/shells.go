@@ -223,8 +223,7 @@ func (s *shells) SandboxPolicy(ctx context.Context, _, _ bool) (capability.Sandb
 	if err != nil {
 		return p, err
 	}
-	l := sandbox.Layer{Root: found[0].Root, Upper: found[0].Upper, Work: found[0].Work}
-	overlays, err := s.boxed.Stage(ctx, s.ended, []sandbox.Layer{l})
+	overlays, err := s.boxed.Stage(ctx, s.ended, []sandbox.Layer{sandbox.Layer(found[0])})
 	if err != nil {
 		return p, err
 	}
