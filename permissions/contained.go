@@ -47,8 +47,6 @@ func (p *Policy) Tries(r Request, e Evidence) bool {
 	case p.contained == "" || p.contained == ContainedOff, p.unasked == UnaskedNever, !r.Confined,
 		p.mode != ModeDefault && p.mode != ModePlan:
 		return false
-	case p.silent:
-		return false // nobody would be asked
 	case slices.ContainsFunc(r.Accesses, func(a Access) bool { return a.Kind == AccessNet }):
 		return false // a trial has no network
 	}
