@@ -122,7 +122,7 @@ func TestStagedSession(t *testing.T) {
 	// And what was discarded is no longer what it wrote.
 	wants("Edit", in{"file_path": "a.txt", "old_string": "1", "new_string": "I"}, "ERROR")
 	wants("Read", in{"file_path": "a.txt"}, "eins")
-	if records, _, err := s.History().Records(); err != nil || len(records) != 4 || records[0].Tool != stage.Tool { // with the two directories
+	if records, _, err := s.History().Records(); err != nil || len(records) != 4 || records[0].Tool != stage.Tool { // two files and two directories
 		t.Errorf("the history holds %v, %v", records, err)
 	}
 }

@@ -63,7 +63,7 @@ func (p *Policy) Tries(r Request, e Evidence) bool {
 // TrialStands reports whether a trial that changed nothing stands without a question.
 func (p *Policy) TrialStands() bool { return p.contained == ContainedRun }
 
-// WithholdsReads reports whether a deny or ask rule is about reading files.
+// WithholdsReads reports whether there is a deny or ask rule on reading files.
 func (p *Policy) WithholdsReads() bool {
 	return p.book.first(Deny, false) != nil || p.book.first(Ask, false) != nil
 }

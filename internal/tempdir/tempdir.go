@@ -132,7 +132,7 @@ func RemoveAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	root, err := os.OpenRoot(filepath.Dir(dir)) // from where no link leads elsewhere
+	root, err := os.OpenRoot(filepath.Dir(dir)) // no link leads out of a root
 	if err != nil {
 		return err
 	}

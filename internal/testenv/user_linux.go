@@ -20,7 +20,7 @@ func AsOrdinaryUser(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	defer program.Close()
-	dir, err := os.MkdirTemp("/var/tmp", "test-*") //nolint:usetesting // others cannot go there
+	dir, err := os.MkdirTemp("/var/tmp", "test-*") //nolint:usetesting // another user cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

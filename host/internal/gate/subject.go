@@ -77,7 +77,8 @@ type Subject struct {
 	// Tried says, for people, how a trial of the call ended; empty if there was none.
 	Tried string
 	// Rehearse, if not nil, is called before a person is asked, and may set Preview and Tried. An
-	// error ends the question unasked. Done is called when the question has ended.
+	// error ends the question unasked; a [Stood] allows the subject, if the rules permit that. done,
+	// if not nil, is called when the question has ended, also after an error.
 	Rehearse func(ctx context.Context, s *Subject) (done func(), err error)
 
 	// judged is what a judge said about exactly this subject.

@@ -42,9 +42,9 @@ func (d Disk) Resolved(path string) string {
 	return d.At(path)
 }
 
-// OfCommand resolves a path that a command names. In the kernel's directories it goes by
-// names alone. It returns "" where the path cannot be resolved: then a person is asked,
-// whatever rules there are.
+// OfCommand resolves a path that a command names. In the kernel's directories it follows the
+// links of /dev and /sys, but none in /proc. It returns "" if the path cannot be resolved: then
+// a person is asked, whatever the rules say.
 func (d Disk) OfCommand(name string) string {
 	if !InKernelDir(name) {
 		return d.Real(name)

@@ -41,7 +41,7 @@ func TestDisk(t *testing.T) {
 		case "file/x":
 			want = path // which tools refuse, and where commands fail
 		case "loop", "loop/x":
-			want = "" // so that a person is asked
+			want = "" // then a person is asked
 		}
 		if got := d.OfCommand(path); got != want {
 			t.Errorf("%s leads to %q, and not to %q", name, got, want)

@@ -61,7 +61,7 @@ func (d Disk) linksBelow(dir string, budget *int) ([]string, error) {
 // be read has none.
 func (d Disk) entriesOf(dir string, budget *int) ([]os.DirEntry, error) {
 	dir = d.Place(dir)
-	info, err := os.Stat(dir) // opening a pipe waits
+	info, err := os.Stat(dir) // opening a FIFO would block
 	if err != nil || !info.IsDir() {
 		return nil, nil // a command finds nothing there either
 	}

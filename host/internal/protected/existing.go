@@ -53,7 +53,7 @@ func (e Existing) add(files *paths.Lookups, path string) {
 	}
 	info, err := os.Lstat(files.At(path))
 	if errors.Is(err, fs.ErrPermission) && filepath.Dir(path) != path {
-		e.add(files, filepath.Dir(path)) // a command may open it again
+		e.add(files, filepath.Dir(path)) // a command may make it accessible again
 		return
 	}
 	if err != nil {

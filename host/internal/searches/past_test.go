@@ -124,7 +124,7 @@ func TestReferenceFiles(t *testing.T) {
 // TestPastOfStaged asks git about the staged repository, and not about the one on the disk.
 func TestPastOfStaged(t *testing.T) {
 	t.Parallel()
-	testenv.Permitted(t, testenv.Linux) // commands are staged nowhere else
+	testenv.Permitted(t, testenv.Linux) // commands are staged on Linux only
 	testenv.NeedTool(t, "git")
 	top, staged := t.TempDir(), t.TempDir()
 	policy, _, err := permissions.Compile(permissions.Setup{

@@ -48,7 +48,7 @@ type pair struct {
 	day
 	registry  *registry
 	top, port string
-	// person says that the person clones the repository.
+	// person says that the person clones the repository, before the session starts.
 	person bool
 }
 

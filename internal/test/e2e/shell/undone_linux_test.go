@@ -149,7 +149,7 @@ func TestUndoneAfterKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			after := walked(t, root+"/work")
-			maps.DeleteFunc(after, func(path, _ string) bool { return strings.HasPrefix(filepath.Base(path), ".toolquay-") }) // what was not in place yet
+			maps.DeleteFunc(after, func(path, _ string) bool { return strings.HasPrefix(filepath.Base(path), ".toolquay-") }) // left by the kill
 			for path := range maps.Keys(before) {
 				if before[path] != after[path] {
 					t.Errorf("%s: was %s, killed %s, is %s", path, before[path], killed[path], after[path])
