@@ -26,7 +26,7 @@ const (
 	// StateChanged is that something else changed the file before anyone looked, so
 	// that what the write left is nowhere, and nothing tells whether it was done.
 	StateChanged State = "changed since"
-	// StateRunning is a change by a command that still runs.
+	// StateRunning is a change by a command that is still running.
 	StateRunning State = "running"
 )
 
@@ -77,22 +77,24 @@ type chain struct {
 	// it is not known.
 	now   *Content
 	fault error
-	// info is what else is known of it.
+	// info is the file's other metadata.
 	info workspace.Info
 }
 
-// source reads former contents: from the history, or from files that still have them.
+// source reads former contents: from the history, from running commands, or from files that still have them.
 type source struct {
 	store *Store
-	// moved are the paths that got a content by a write or move, by its hash.
+	// moved maps the hash of a content to the paths where a write or a move has put it.
 	moved map[string][]string
-	// unread are the hashes of former files that are too large to be kept.
+	// unread holds the hashes of former files that were not read because they are too large; see [stamp.name].
 	unread map[string]bool
-	// held are contents of commands that still run, by hash: compressed, or empty if they are in files.
+	// held maps the hashes of former contents that running commands keep to the compressed contents. They are
+	// empty if they are in files of the history.
 	held map[string][]byte
 }
 
-// Content is [Store.Content], but also finds contents of commands that still run, and contents in files.
+// Content is like [Store.Content], but also finds contents that running commands keep, and contents that are
+// still in files.
 func (s *source) Content(ctx context.Context, want *Content) (io.ReadCloser, error) {
 	r, err := s.store.Content(want)
 	if !errors.Is(err, ErrNotKept) {
@@ -156,8 +158,8 @@ func (s *Store) chains(ctx context.Context, sel Selection) ([]*chain, error) {
 	return list, nil
 }
 
-// all returns the records, and after them those of commands that still run, which have no ids. What those keep is put
-// into held.
+// all returns the records, followed by those of running commands, which have no ids. It adds the contents that these
+// commands keep to held.
 func (s *Store) all(ctx context.Context, held map[string][]byte) ([]Record, error) {
 	running, fault := s.catchUp(ctx)
 	records, _, err := s.Records()
@@ -175,7 +177,7 @@ func (s *Store) all(ctx context.Context, held map[string][]byte) ([]Record, erro
 	return records, nil
 }
 
-// see looks at the file as it is now.
+// see finds out what is at the path now, and sets now, info and fault.
 func (c *chain) see(ctx context.Context) {
 	if c.now = c.seen(); c.now != nil {
 		return
@@ -193,7 +195,8 @@ func (c *chain) see(ctx context.Context) {
 	c.now, c.info = found.Node, found.Info
 }
 
-// seen returns what is there, if a record knows that by its stamp, so that it need not be read.
+// seen returns the file that is there now, if its stamp identifies it as one that a record has: then it need not be
+// read. Otherwise it returns nil.
 func (c *chain) seen() *Content {
 	known := func(want *Content, now *Content) bool { return isUnread(want) && want.Same(now) }
 	if !slices.ContainsFunc(c.writes, func(w Change) bool { return isUnread(w.Before) || isUnread(w.After) }) {
@@ -217,8 +220,8 @@ func (c *chain) seen() *Content {
 	return now
 }
 
-// tells reports whether the file can be of a kind after a write: regular files can, and
-// others if a record has one.
+// tells reports whether the history can say something about a file of a kind: always of a
+// regular file, and of another kind if a record has it.
 func (c *chain) tells(kind changes.Kind) bool {
 	return kind == changes.File || slices.ContainsFunc(c.writes, func(w Change) bool { return w.Before.Is(kind) || w.After.Is(kind) })
 }
@@ -234,7 +237,7 @@ func (c *chain) judge(ctx context.Context) {
 			r.State = StateRunning
 			continue
 		case r.Kind == KindCommand:
-			r.State = StateDone // it was looked at
+			r.State = StateDone // its record was made after the change
 			continue
 		}
 		if r.Before.Same(r.After) && c.found(i).Same(r.After) {
@@ -243,7 +246,7 @@ func (c *chain) judge(ctx context.Context) {
 	}
 }
 
-// kept reports whether what was at the path can be restored.
+// kept reports whether the path can be restored to want.
 func (c *chain) kept(ctx context.Context, want *Content) bool {
 	if !want.Is(changes.File) {
 		return !want.Is(changes.Other)
@@ -287,7 +290,7 @@ func (s *Store) List(ctx context.Context, sel Selection) ([]Change, error) {
 	return out, nil
 }
 
-// order is the position of a record: those without an id come last.
+// order returns the sort key of a record: its number. Records without an id come last.
 func order(id string) int {
 	if id == "" {
 		return math.MaxInt
@@ -305,8 +308,8 @@ type span struct {
 	// write that follows, nil where there is none.
 	broken string
 	later  *Change
-	// from is where the file is now, if it is moved back. back says that the file here is to be moved back to
-	// another path, and gone that it was.
+	// from is the span of the file that is to be renamed back to this path; nil is none. back says that the file
+	// at this path is to be renamed back to another one, and gone that this was done.
 	from       *span
 	back, gone bool
 }

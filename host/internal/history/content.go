@@ -55,8 +55,7 @@ type packed struct {
 // errChanging is that of a file that changes while it is kept.
 var errChanging = errors.New("it changed while it was kept; read it again")
 
-// pack compresses what r holds, which must be of that size; flush says that what is in a file is on the disk
-// at once.
+// pack compresses what r holds, which must be size bytes; flush says that the result is fsynced if it is in a file.
 func pack(dir string, r io.Reader, size int64, flush bool) (*packed, error) {
 	h := sha256.New()
 	source := io.TeeReader(io.LimitReader(r, size+1), h)
@@ -101,8 +100,7 @@ func (p *packed) inFile(dir string, r io.Reader, flush bool) (int64, error) {
 	return n, errors.Join(err, f.Close())
 }
 
-// save gives a content its name in the directory, and returns how many bytes it takes; flush says that it
-// does so for good.
+// save gives a content its name in the directory, and returns how many bytes it takes; flush makes that durable.
 func (p *packed) save(dir string, flush bool) (int64, error) {
 	if p.file == "" {
 		if err := p.write(dir, flush); err != nil {

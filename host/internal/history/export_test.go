@@ -1,6 +1,6 @@
 package history
 
-// AtMoment has something done at the steps of a restoring, "recorded" and "done", and before a "ledger" is read.
+// AtMoment has do called with "recorded" and "done" when a file is restored, and with "ledger" before a ledger is read.
 func AtMoment(s *Store, do func(moment string)) { s.moment = do }
 
 // Fates judges writes of one file, each from one content to another, which is now what the

@@ -10,8 +10,8 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// TestFullDisk fills the disk of a history while commands change files elsewhere: they go on, what is not kept is said, and
-// what was kept is restored when there is room again.
+// TestFullDisk fills the disk of a history while commands change files elsewhere: the commands go on, the gaps are reported,
+// and what was kept is restored when there is room again.
 func TestFullDisk(t *testing.T) {
 	dir := testenv.SmallDisk(t, 1<<20)
 	if dir == "" {

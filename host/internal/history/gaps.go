@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// leftOut is the reason for files in directories of [Options].Except.
+// leftOut is the reason that is given for directories of [Options].Except.
 const leftOut = "left out by history_except"
 
-// gaps say what is not kept of a command's changes, and why: one for each reason, in order.
+// gaps say which changes of a command are not kept, and why: one gap for each reason, in order.
 type gaps struct{ list []gap }
 
-// gap is a reason, with the first files that it is about and the number of the others.
+// gap is a reason, with the first files that it applies to and the number of the others.
 type gap struct {
 	why   string
 	paths []string
@@ -53,13 +53,13 @@ func (l *gap) add(path string) {
 	}
 }
 
-// told returns those that belong into the command's result. Directories that are left out do not, because many
+// told returns the gaps that belong in the command's result. Directories that are left out do not, because many
 // commands write there.
 func (l *gaps) told() *gaps {
 	return &gaps{slices.DeleteFunc(slices.Clone(l.list), func(one gap) bool { return one.why == leftOut })}
 }
 
-// String says what is not kept; it is empty if everything is.
+// String describes the gaps; it is empty if everything is kept.
 func (l *gaps) String() string {
 	parts := make([]string, 0, len(l.list))
 	for _, one := range l.list {

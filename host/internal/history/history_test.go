@@ -316,8 +316,8 @@ func TestDamageLosesItselfOnly(t *testing.T) {
 	}
 }
 
-// TestTornLine: what a crash leaves of the last line is neither believed nor grown. Its write was never begun,
-// for that waits until the whole line is on the disk, so that its number can be given again.
+// TestTornLine cuts off the last line as a crash may. What is left of it is neither believed nor continued. Its write
+// was never begun, since that waits until the whole line is on the disk, so its number can be used again.
 func TestTornLine(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, history.Options{})

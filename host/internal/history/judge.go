@@ -43,7 +43,7 @@ type belief struct {
 // told is a record with its contents numbered.
 type told struct {
 	before, after int32
-	// seen says that it was looked at when it was done, as of commands.
+	// seen says that the change is known to be done, as a command's is: its record was made afterwards.
 	seen bool
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/history"
 )
 
-// commandMoments are what a host does until it is killed, while a command changes a file.
+// commandMoments are what a host does before it is killed while a command changes a file.
 var commandMoments = map[string]func(s *history.Store, dir, path string){
 	"told": func(s *history.Store, _, path string) { watchOf(s, path).Touch(path, false) },
 	"changed": func(s *history.Store, _, path string) {
@@ -26,7 +26,7 @@ var commandMoments = map[string]func(s *history.Store, dir, path string){
 		w.Touch(moved, false)
 		fail(os.WriteFile(moved, []byte("second"), 0o600))
 	},
-	"recorded": func(s *history.Store, dir, path string) { // and the ledger is there still
+	"recorded": func(s *history.Store, dir, path string) { // and the ledger still exists
 		w := watchOf(s, path)
 		w.Touch(path, false)
 		fail(os.WriteFile(path, []byte("second"), 0o600))

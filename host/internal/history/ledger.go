@@ -17,20 +17,20 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// The name of a ledger is its id between these.
+// A ledger's file name is its id between ledgerLead and ledgerEnd.
 const ledgerLead, ledgerEnd = "watch-", ".jsonl"
 
-// ledger is the file in which a [Watch] notes what it keeps. It is locked while the command runs. If the host is
-// killed, records are made from it; other processes read from it what the command has changed so far. It is not
-// synced to the disk before the command's end: a power failure loses the undo.
+// ledger is the file in which a [Watch] notes what it keeps. It is locked while the command runs. Other processes
+// read from it what the command has changed so far. If the host is killed, they make the command's records from it.
+// It is not fsynced: a power failure before the command's end loses the undo.
 type ledger struct {
 	id   string
-	time time.Time // when it began
-	file *os.File  // nil before the first line, and where none can be written
+	time time.Time // of the first line; set only when the ledger is read
+	file *os.File  // nil before the first line, and if the file cannot be written
 	err  error
 }
 
-// entry is a line of a ledger. The first line names the call.
+// entry is a line of a ledger. The first line, with Begun, names the call.
 type entry struct {
 	Call  string    `json:"call,omitempty"`
 	Tool  string    `json:"tool,omitempty"`
@@ -38,7 +38,7 @@ type entry struct {
 	Begun bool      `json:"begun,omitempty"`
 
 	Path changes.Name `json:"path,omitempty"`
-	// Place is where its content may lie. A line with one more has nothing else.
+	// Place is a path where the content may be now. A line that adds a place has no fields but Path and Place.
 	Place  changes.Name  `json:"place,omitempty"`
 	Was    *changes.Node `json:"was,omitempty"`
 	Stamp  stamp         `json:"stamp,omitzero"`
@@ -46,7 +46,8 @@ type entry struct {
 	Lost   string        `json:"lost,omitempty"`
 }
 
-// write writes a line to the ledger.
+// write appends a line to the ledger, and makes the file before the first one. After a failure it writes nothing
+// more, and returns the same error.
 func (j *ledger) write(w *Watch, e *entry) error {
 	if j.file == nil && j.err == nil {
 		j.err = j.begin(w)
@@ -65,13 +66,14 @@ func (j *ledger) append(e *entry) error {
 	return err
 }
 
-// begin makes the file. Nobody sees it before it is locked.
+// begin makes the file. It gets its name only when it is locked, so that no process takes it for the ledger of a
+// killed host.
 func (j *ledger) begin(w *Watch) error {
 	s := w.store
 	if err := s.begin(context.Background()); err != nil {
 		return err
 	}
-	log, _, err := privatedir.OpenOwn(filepath.Join(s.dir.path, changes.LogName), os.O_RDWR|os.O_CREATE) // by which sessions are found
+	log, _, err := privatedir.OpenOwn(filepath.Join(s.dir.path, changes.LogName), os.O_RDWR|os.O_CREATE) // sessions are found by it
 	if err == nil {
 		err = log.Close()
 	}
@@ -99,7 +101,7 @@ func (j *ledger) begin(w *Watch) error {
 
 func ledgerPath(dir, id string) string { return filepath.Join(dir, ledgerLead+id+ledgerEnd) }
 
-// end removes the file, once the log has all of it.
+// end removes the file. The log has all its content by then.
 func (j *ledger) end(dir string) error {
 	if j.file == nil {
 		return nil
@@ -111,11 +113,12 @@ func (j *ledger) end(dir string) error {
 	return err
 }
 
-// leave keeps the file for later, if its content could not be added to the log.
+// leave closes the file but does not remove it, because the log could not take its content: [Store.catchUp] tries
+// again later.
 func (j *ledger) leave() {
 	if j.file != nil {
 		filelock.Unlock(j.file)
-		_ = j.file.Close() // it was written
+		_ = j.file.Close() // its lines were written
 		j.file = nil
 	}
 }
@@ -131,14 +134,14 @@ func ledgers(dir string) ([]string, error) {
 	return ids, err
 }
 
-// escaped returns a glob pattern that matches a path.
+// escaped returns a glob pattern that matches only the path.
 func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// catchUp makes records for commands whose host was killed, and returns the watches of commands that still run.
-// Commands of this process get no records before they end either: a program may go on writing to a file that it
-// has open, and that is not reported again.
+// catchUp makes records for commands whose host was killed, and returns watches of the commands that still run.
+// Running commands of this process get no records either: a program may go on writing to a file that it has open,
+// and such writes are not reported.
 func (s *Store) catchUp(ctx context.Context) (running []*Watch, err error) {
 	ids, err := ledgers(s.dir.path)
 	for _, id := range ids {
@@ -157,7 +160,7 @@ func (s *Store) catchUp(ctx context.Context) (running []*Watch, err error) {
 	return running, err
 }
 
-// settleRunning makes records of what commands of this process have changed so far.
+// settleRunning makes records of what running commands of this process have changed so far.
 func (s *Store) settleRunning(ctx context.Context) {
 	s.watches.Range(func(w, _ any) bool {
 		w.(*Watch).settleNow(ctx) //nolint:errcheck,forcetypeassert // it holds nothing else
@@ -171,7 +174,8 @@ func (w *Watch) settleNow(ctx context.Context) {
 	w.settle(ctx)
 }
 
-// reopen reads a ledger. live says that its command still runs.
+// reopen reads a ledger. live says that its command still runs. The error wraps [os.ErrNotExist] if the command has
+// just ended.
 func (s *Store) reopen(id string) (w *Watch, live bool, err error) {
 	f, _, err := privatedir.OpenOwn(ledgerPath(s.dir.path, id), os.O_RDONLY)
 	if err != nil {
@@ -179,7 +183,7 @@ func (s *Store) reopen(id string) (w *Watch, live bool, err error) {
 	}
 	s.moment("ledger")
 	live = filelock.Try(f) != nil
-	if _, err := os.Lstat(ledgerPath(s.dir.path, id)); err != nil { // it has ended just now, and the log has all of it
+	if _, err := os.Lstat(ledgerPath(s.dir.path, id)); err != nil { // the command has just ended, and the log has everything
 		return nil, false, errors.Join(err, f.Close())
 	}
 	w = newWatch(s)
@@ -192,13 +196,13 @@ func (s *Store) reopen(id string) (w *Watch, live bool, err error) {
 	return w, live, err
 }
 
-// replay reads what a ledger says.
+// replay reads the entries of a ledger into the watch.
 func (w *Watch) replay(f *os.File) error {
 	lines := bufio.NewReaderSize(io.NewSectionReader(f, 0, 1<<62), maxLine+1)
 	for {
 		text, err := lines.ReadSlice('\n')
 		if errors.Is(err, io.EOF) || errors.Is(err, bufio.ErrBufferFull) {
-			return nil // the rest is half a line
+			return nil // the last line is incomplete
 		}
 		if err != nil {
 			return err
@@ -212,7 +216,7 @@ func (w *Watch) replay(f *os.File) error {
 	}
 }
 
-// take takes a line of a ledger.
+// take applies an entry of a ledger to the watch.
 func (w *Watch) take(e *entry) {
 	if e.Begun {
 		w.call.ID, w.call.Tool, w.ledger.time = e.Call, e.Tool, e.Time
@@ -222,7 +226,7 @@ func (w *Watch) take(e *entry) {
 	switch place := string(e.Place); {
 	case t == nil || place == "":
 		t = &touched{path: string(e.Path), was: e.Was, stamp: e.Stamp, inline: e.Inline, lost: e.Lost}
-	case slices.Contains(t.places, place): // it was not found there
+	case slices.Contains(t.places, place): // it is noted already: the content was not found there
 		return
 	}
 	if e.Place != "" {

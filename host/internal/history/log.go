@@ -22,13 +22,13 @@ type place struct {
 	used time.Time
 }
 
-// index is what is known of a log that was read.
+// index is a log, with what was read from it.
 type index struct {
 	changes.Log
 	known
 }
 
-// known is what the lines of a log say.
+// known is what was read from the lines of a log.
 type known struct {
 	records []Record
 	voided  map[string]bool
@@ -47,7 +47,7 @@ func newIndex(dir string) *index {
 	return x
 }
 
-// take adds a line.
+// take adds a line of the log, which begins at an offset in bytes. It counts damaged lines.
 func (x *index) take(text []byte, offset int64) {
 	l, ok := decode(text)
 	if !ok {
@@ -89,13 +89,13 @@ func (x *index) place(l *line, offset int64, length int) {
 func (x *index) saved(hash string, size int64) {
 	was := x.places[hash]
 	x.bytes += size - was.bytes
-	if x.places == nil { // nothing was ever kept
+	if x.places == nil { // there is no log yet
 		x.Reset()
 	}
 	x.places[hash] = place{bytes: size, used: was.used}
 }
 
-// append adds lines to the log for good. The lock is held, and the log was read.
+// append adds lines to the log durably. The caller holds the lock and has refreshed the log.
 func (x *index) append(lines ...*line) error {
 	var text []byte
 	for _, l := range lines {

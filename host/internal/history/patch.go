@@ -50,8 +50,8 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o PatchOp
 	}, o)
 }
 
-// change is what happened to the file. A write keeps its mode, which no record has of what
-// it made.
+// change returns the span as one change. A file that a write made has no mode in its record; it
+// gets the mode that the file has now.
 func (p *span) change() changes.Change {
 	c := changes.Change{Path: p.path, Before: p.before, After: p.after}
 	if p.after != nil && p.before == nil && p.after.Mode == 0 && p.now != nil {
@@ -62,7 +62,7 @@ func (p *span) change() changes.Change {
 	return c
 }
 
-// side opens a content, from the history or from the file where it still is.
+// side opens a content: from the history, or from the file if that still has it.
 func (c *chain) side(ctx context.Context, want *Content) (io.ReadCloser, error) {
 	r, err := c.contents.Content(ctx, want)
 	if errors.Is(err, ErrNotKept) && c.fault == nil && c.now.Same(want) {
@@ -71,7 +71,7 @@ func (c *chain) side(ctx context.Context, want *Content) (io.ReadCloser, error) 
 	return r, err
 }
 
-// fromDisk opens the file, if it still is what it was.
+// fromDisk opens the file at a path. The error is [ErrNotKept] if it is not what is wanted.
 func fromDisk(ctx context.Context, path string, want *Content) (io.ReadCloser, error) {
 	found, err := changes.Look(ctx, path)
 	if err != nil {

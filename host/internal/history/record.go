@@ -18,7 +18,7 @@ const (
 	// it was.
 	KindWrite   Kind = "write"
 	KindRestore Kind = "restore"
-	// KindCommand is what a command changed of a file, or, without a path, what is not known of that.
+	// KindCommand is a command's change of a file, or, without a path, what is not kept of its changes.
 	KindCommand Kind = "command"
 	// kindVoid takes back another record.
 	kindVoid Kind = "void"
@@ -42,9 +42,9 @@ type Record struct {
 	// Before and After are what the file was and became; nil is no file.
 	Before *Content `json:"before,omitempty"`
 	After  *Content `json:"after,omitempty"`
-	// Gaps says what is not kept of the changes of a command, in a KindCommand without a path.
+	// Gaps says what is not kept of a command's changes, in a KindCommand record without a path.
 	Gaps string `json:"gaps,omitempty"`
-	// Watch tells the commands apart.
+	// Watch is the id of the command's ledger, so that no record is made from it twice.
 	Watch string `json:"watch,omitempty"`
 }
 
@@ -66,7 +66,7 @@ func callOf(id string) string { return "restore-" + id }
 // line is a record as it stands in the log.
 type line struct {
 	Record
-	// Name is the path, which may be no UTF-8.
+	// Name is Path as it is written to the log; it need not be UTF-8.
 	Name changes.Name `json:"path,omitempty"`
 	// Inline is the former content, compressed, where it is small.
 	Inline []byte `json:"inline,omitempty"`

@@ -34,15 +34,15 @@ type Restored struct {
 	Call string `json:"call,omitempty"`
 	// Same says that there was nothing to do.
 	Same bool `json:"same,omitempty"`
-	// Filled says that a directory stays, because something else lies in it.
+	// Filled says that a directory was not removed, because it contains something else.
 	Filled bool `json:"filled,omitempty"`
 	// Lost says that a file stays as it is: its former content is not kept, its present content cannot be kept,
-	// or it is or was a pipe or the like.
+	// or it is or was a special file such as a pipe.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Conflict is why a file cannot be restored: Forceable says that [RestoreOptions.Force]
-// would do it all the same.
+// Conflict says why a file is not restored. Forceable says that [RestoreOptions.Force] restores
+// it all the same.
 type Conflict = changes.Conflict
 
 // ConflictError is that files cannot be restored. None was.
@@ -56,11 +56,12 @@ var ErrNothing = errors.New("the history holds no such write")
 // error is a *[ConflictError]. Each restoring is recorded, and so can be undone. It
 // returns what was done also with an error, which then came in the middle.
 //
-// Links are not followed. Files are replaced in one step, and get their former permission
-// bits back, apart from set-uid and the like. A file that was not there before is removed.
-// Directories that a tool made for its files stay, and so do those that a command made, if
-// something else lies in them. A file that has its former content already is left as it is;
-// its permission bits are restored only if a command changed it, as tools do not change them.
+// Symbolic links are not followed. Files are replaced in one step, and get their former
+// permission bits back, but no set-user-ID, set-group-ID or sticky bits. A file that was not
+// there before is removed. Directories that a tool made for its files stay, and so do those
+// that a command made, if they contain something else. A file that has its former content
+// already is left as it is; its permission bits are restored only if a command changed it,
+// because tools do not change them.
 func (s *Store) Restore(ctx context.Context, sel Selection, o RestoreOptions) ([]Restored, error) {
 	s.settleRunning(ctx)
 	chains, err := s.chains(ctx, sel)
@@ -107,11 +108,11 @@ func restorable(ctx context.Context, chains []*chain, sel Selection, force bool)
 	var spans []*span
 	var conflicts []Conflict
 	for _, c := range chains {
-		if span := c.spanOf(sel); span != nil { // else none of it was done
+		if span := c.spanOf(sel); span != nil { // nil: none of its writes was done
 			spans = append(spans, span)
 		}
 	}
-	links := make(map[string]bool) // in place of directories that are restored too
+	links := make(map[string]bool) // paths of links that have replaced directories which are restored too
 	for _, span := range spans {
 		links[span.path] = span.now.Is(changes.Link) && span.before.Is(changes.Dir)
 	}
@@ -135,7 +136,7 @@ func restorable(ctx context.Context, chains []*chain, sel Selection, force bool)
 	return spans, nil
 }
 
-// below reports whether the file lies below one of dirs.
+// below reports whether the path is in one of dirs, at any depth.
 func (p *span) below(dirs map[string]bool) bool {
 	for dir := filepath.Dir(p.path); filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
 		if dirs[dir] {
@@ -145,9 +146,9 @@ func (p *span) below(dirs map[string]bool) bool {
 	return false
 }
 
-// pair finds the files that were only renamed: they are moved back.
+// pair finds the files that were only renamed: these are renamed back.
 func pair(spans []*span) {
-	moved := make(map[string][]*span) // files that are to be removed, by content
+	moved := make(map[string][]*span) // files that are to be removed, by hash
 	for _, p := range spans {
 		if p.fault == nil && p.before == nil && p.now.Is(changes.File) && p.now.Size > 0 {
 			moved[p.now.Hash] = append(moved[p.now.Hash], p)
@@ -177,10 +178,10 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 		return nil
 	case p.now.Is(changes.Other), p.before.Is(changes.Other):
 		c.Why = "it is or was " + cmp.Or(p.before, p.now).String()
-		c.Forceable = p.last.Kind == KindCommand // as below
+		c.Forceable = p.last.Kind == KindCommand // as in the next case
 	case p.lost(ctx):
 		c.Why = "what it was is no longer kept"
-		c.Forceable = p.last.Kind == KindCommand // its other files can be restored without it
+		c.Forceable = p.last.Kind == KindCommand // the command's other files can be restored without it
 	case p.only():
 		c.Why, c.Forceable = "it is the only copy of another file's content, and is too large to be kept", true
 	case p.before.Is(changes.File) && !p.now.Same(p.before) && !p.whole(ctx):
@@ -197,20 +198,21 @@ func (p *span) conflict(ctx context.Context) *Conflict {
 	return c
 }
 
-// lost reports whether the former content exists nowhere any more.
+// lost reports whether the former content is needed and no longer exists anywhere.
 func (p *span) lost(ctx context.Context) bool {
 	return p.before.Is(changes.File) && !p.now.Same(p.before) && p.from == nil && !p.kept(ctx, p.before)
 }
 
-// only reports whether the file is the only copy of what another file was before: then it must not be removed.
+// only reports whether the file is the only copy of another file's former content, which is too large to be kept:
+// then it must not be removed or replaced.
 func (p *span) only() bool {
 	return isUnread(p.now) && !p.now.Same(p.before) && !p.back && p.contents.unread[p.now.Hash]
 }
 
-// modes reports whether permission bits count: commands change them, tools do not.
+// modes reports whether permission bits are compared and restored: commands change them, tools do not.
 func (p *span) modes() bool { return p.after != nil && p.after.Mode != 0 }
 
-// is reports whether the file is now as want says.
+// is reports whether the file is equal to want now.
 func (p *span) is(want *Content) bool {
 	if p.modes() {
 		return p.now.Equal(want)
@@ -218,7 +220,7 @@ func (p *span) is(want *Content) bool {
 	return p.now.Same(want)
 }
 
-// fillsUp reports whether a directory that is to be removed contains more than what is removed before it.
+// fillsUp reports whether a directory that is to be removed contains anything that is not removed before it.
 func (p *span) fillsUp(others []*span) bool {
 	if !p.now.Is(changes.Dir) || p.before.Is(changes.Dir) {
 		return false
@@ -235,8 +237,8 @@ func (p *span) fillsUp(others []*span) bool {
 	})
 }
 
-// inOrder returns spans in the order in which to restore them: directories before what is in them, and
-// removals last, innermost first.
+// inOrder returns spans in the order in which to restore them: directories before their contents, and removals
+// last, innermost first.
 func inOrder(spans []*span) []*span {
 	byPath := make(map[string]*span, len(spans))
 	list := make([]changes.Change, 0, len(spans))
@@ -277,14 +279,14 @@ type restoring struct {
 	closing changes.Closing
 }
 
-// one is a file that is to be restored, with its record, and what is known of the file.
+// one is a file that is to be restored, with its record and its metadata.
 type one struct {
 	*span
 	item
 	info workspace.Info
 }
 
-// restore gives some files back what they were.
+// restore restores some files. Their records are written with one fsync before.
 func (r *restoring) restore(ctx context.Context, spans []*span) error {
 	var list []*one
 	defer func() {
@@ -314,13 +316,13 @@ func (r *restoring) restore(ctx context.Context, spans []*span) error {
 	}
 	for i, o := range list {
 		if err := r.put(ctx, o); err != nil {
-			return errors.Join(fmt.Errorf("restoring %s: %w", o.path, err), r.void(list[i+1:])) //nolint:contextcheck // also where ctx has ended
+			return errors.Join(fmt.Errorf("restoring %s: %w", o.path, err), r.void(list[i+1:])) //nolint:contextcheck // also if ctx has ended
 		}
 	}
 	return nil
 }
 
-// prepare looks at a file, and keeps what it is.
+// prepare checks that a file is as it was seen, and packs its present content.
 func (r *restoring) prepare(ctx context.Context, p *span) (_ *one, err error) {
 	look := changes.Look
 	if isUnread(p.now) {
@@ -328,7 +330,7 @@ func (r *restoring) prepare(ctx context.Context, p *span) (_ *one, err error) {
 	}
 	d, err := look(ctx, p.path)
 	if errors.Is(err, changes.ErrElsewhere) && p.now == nil {
-		d, err = &changes.Found{Path: p.path}, nil // a directory takes the link's place before
+		d, err = &changes.Found{Path: p.path}, nil // a directory replaces the link before this file is restored
 	}
 	if err != nil {
 		return nil, err
@@ -338,7 +340,7 @@ func (r *restoring) prepare(ctx context.Context, p *span) (_ *one, err error) {
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	if p.gone && d.Node == nil {
-		d.Node = p.now // it lies where it was before
+		d.Node = p.now // it was renamed back already
 	}
 	if !d.Node.Equal(p.now) {
 		return nil, errChanged
@@ -351,7 +353,7 @@ func (r *restoring) prepare(ctx context.Context, p *span) (_ *one, err error) {
 		}
 		o.l.After = &after
 	}
-	if d.File == nil || isUnread(d.Node) { // it is too large to be kept
+	if d.File == nil || isUnread(d.Node) { // nothing to keep, or too large
 		return o, nil
 	}
 	now := changes.Cancellable(ctx, d.Reader())
@@ -361,7 +363,7 @@ func (r *restoring) prepare(ctx context.Context, p *span) (_ *one, err error) {
 
 var errChanged = errors.New("it was changed while it was restored; try again")
 
-// record records what is about to be done.
+// record writes the records of files that are about to be restored.
 func (r *restoring) record(ctx context.Context, list []*one) error {
 	items := make([]item, len(list))
 	for i, o := range list {
@@ -375,22 +377,22 @@ func (r *restoring) record(ctx context.Context, list []*one) error {
 	return nil
 }
 
-// put does it.
+// put restores a file. If that fails, it takes the record back.
 func (r *restoring) put(ctx context.Context, o *one) error {
 	err := r.try(ctx, o)
-	if err != nil && o.fillsUp(nil) { // by what stayed, or came meanwhile
+	if err != nil && o.fillsUp(nil) { // something in it could not be removed, or is new
 		r.out = append(r.out, Restored{Path: o.path, Filled: true})
-		return r.void([]*one{o}) //nolint:contextcheck // as below
+		return r.void([]*one{o}) //nolint:contextcheck // also if ctx has ended
 	}
 	if err != nil && !errors.Is(err, workspace.ErrUncertain) {
-		return errors.Join(err, r.void([]*one{o})) //nolint:contextcheck // also where ctx has ended
+		return errors.Join(err, r.void([]*one{o})) //nolint:contextcheck // also if ctx has ended
 	}
 	r.out = append(r.out, Restored{Path: o.path, To: o.before, ID: o.l.ID, Call: o.l.Call})
 	return err
 }
 
-// try gives the file back what it was, if it is as it was found. What was restored before it may have
-// touched the directory that it is, or another name of it.
+// try restores a file, if it is still as prepare found it. Its times may differ: files that were restored before it
+// may lie in this directory, or be other hard links to this file.
 func (r *restoring) try(ctx context.Context, o *one) (err error) {
 	found, err := changes.Find(o.path)
 	if err != nil {
@@ -413,7 +415,7 @@ func (r *restoring) try(ctx context.Context, o *one) (err error) {
 		return errChanged
 	}
 	if isUnread(found.Node) {
-		found.Node.Hash = "" // Put does not read it either
+		found.Node.Hash = "" // Put compares it with nothing then
 	}
 	if o.from != nil {
 		if err := o.moveBack(); err == nil || errors.Is(err, workspace.ErrUncertain) {
@@ -440,7 +442,7 @@ func (r *restoring) try(ctx context.Context, o *one) (err error) {
 	return err
 }
 
-// moveBack gives a file its former name back.
+// moveBack renames a file back to its former path.
 func (p *span) moveBack() error {
 	from, err := changes.Find(p.from.path)
 	if err != nil {
@@ -458,7 +460,7 @@ func (p *span) moveBack() error {
 		return fmt.Errorf("%w: %w", workspace.ErrUncertain, err)
 	}
 	defer to.Close()
-	if !to.Info.Same(from.Info) { // something else was put there at that moment
+	if !to.Info.Same(from.Info) { // something else was put at the old path in between
 		return errors.Join(errChanged, moveAt(p.path, p.from.path))
 	}
 	p.from.gone = true
@@ -468,7 +470,7 @@ func (p *span) moveBack() error {
 	return nil
 }
 
-// void takes back the records of what was not done.
+// void takes back the records of files that were not restored.
 func (r *restoring) void(list []*one) (err error) {
 	for _, o := range list {
 		err = errors.Join(err, r.history.Void(o.l.ID))

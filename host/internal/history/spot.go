@@ -9,14 +9,14 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// spot is what lies at a path: what is known of it, and a descriptor by which it can be opened whatever lies
-// at the path by then. The zero value is nothing.
+// spot is what was found at a path: its metadata, and a descriptor by which it can be opened even if something else
+// is put at the path. The zero value means that nothing was there.
 type spot struct {
 	file *os.File
 	info fs.FileInfo
 }
 
-// at looks at a path.
+// at finds out what is at a path, as the command sees it.
 func (w *Watch) at(path string) (spot, error) { return spotOf(w.look(path)) }
 
 func spotOf(f *os.File, err error) (spot, error) {
@@ -39,7 +39,7 @@ func (s spot) close() {
 	}
 }
 
-// open opens a regular file or a directory, for reading. It does not wait.
+// open opens a regular file or a directory for reading. It does not block.
 func (s spot) open() (*os.File, error) {
 	if mode := s.info.Mode(); !mode.IsRegular() && !mode.IsDir() {
 		return nil, fs.ErrInvalid
@@ -47,7 +47,7 @@ func (s spot) open() (*os.File, error) {
 	return reopen(s.file)
 }
 
-// node is what lies there; of a file without its hash.
+// node returns what was found; a regular file has no hash.
 func (s spot) node() *changes.Node {
 	mode := s.info.Mode()
 	switch {

@@ -14,7 +14,8 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
 
-// lookAt opens what lies at a path, to be looked at, if no link is on the way.
+// lookAt opens what is at a path for its metadata. A symbolic link at the end is opened itself; one on the way is an
+// error (ELOOP).
 func lookAt(path string) (*os.File, error) {
 	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	for {
@@ -29,12 +30,12 @@ func lookAt(path string) (*os.File, error) {
 	}
 }
 
-// reopen opens what is looked at, for reading. Where a program holds a lease of it, it does not wait.
+// reopen opens for reading what [lookAt] has opened. It does not block if a program holds a lease on the file.
 func reopen(f *os.File) (*os.File, error) {
 	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// targetOf is where a link leads.
+// targetOf returns the target of a symbolic link.
 func targetOf(f *os.File) string {
 	var buf [unix.PathMax]byte
 	n, err := unix.Readlinkat(int(f.Fd()), "", buf[:])
@@ -44,16 +45,16 @@ func targetOf(f *os.File) string {
 	return string(buf[:n])
 }
 
-// identity is the device, the inode and the time of the last change of anything.
+// identity returns the device, the inode, and the ctime in nanoseconds since 1970.
 func identity(info fs.FileInfo) (device, inode uint64, touched int64) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 0, 0, 0
 	}
-	return uint64(st.Dev), st.Ino, st.Ctim.Nano() //nolint:unconvert // narrower on some machines
+	return uint64(st.Dev), st.Ino, st.Ctim.Nano() //nolint:unconvert // Dev is narrower on some architectures
 }
 
-// moveAt gives a file another name, if nothing has that. No link is followed.
+// moveAt renames a file, if nothing is at the new path, and fsyncs both directories. It follows no symbolic link.
 func moveAt(from, to string) error {
 	was, err := lookAt(filepath.Dir(from))
 	if err != nil {

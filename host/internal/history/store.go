@@ -30,7 +30,7 @@ const (
 	DefaultMaxAge = 30 * 24 * time.Hour
 )
 
-// DefaultExcept are directories with many files that package managers and compilers write again and again.
+// DefaultExcept are the names of directories whose many files package managers and compilers rewrite again and again.
 var DefaultExcept = []string{
 	"node_modules", "bower_components", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache",
 	"target", ".gradle", ".next", ".nuxt", ".turbo", ".parcel-cache", ".terraform",
@@ -49,8 +49,8 @@ type Options struct {
 	// they may have been written over; 0 is the default.
 	MaxBytes int64
 	MaxAge   time.Duration
-	// Except are names of directories: what commands change in them is not kept. What tools write
-	// in them is. Nil is [DefaultExcept].
+	// Except are names of directories in which the changes of commands are not kept; the writes of
+	// tools are. Nil is [DefaultExcept].
 	Except []string
 	// Make makes the history's directory, before the first thing is kept in it; nil
 	// is for one that is there. It is called until it succeeds once.
@@ -66,9 +66,10 @@ type Store struct {
 	dir      directory
 	log      *index
 	contents contents
-	// watches are the commands that run, by their *Watch.
+	// watches is the set of this process's running commands: its keys are *Watch.
 	watches sync.Map
-	// moment is told of the steps of a restoring, and that a ledger is to be read. Tests do something there.
+	// moment is a hook for tests. It is called with "recorded" and "done" when a file is restored, and with
+	// "ledger" before a ledger is read.
 	moment func(name string)
 }
 
@@ -144,9 +145,8 @@ func (s *Store) Keep(ctx context.Context, w capability.Write) (id string, err er
 	return s.keep(ctx, l, before)
 }
 
-// KeepAll records changes of any kind that are about to be done, as Keep records the write
-// of a file, all of them or none, and returns their ids. Before holds what each file was;
-// nil where there was none.
+// KeepAll is [Store.Keep] for several changes of any kind: it records all of them or none, and
+// returns their ids. before holds the former content of each file; nil where there was none.
 func (s *Store) KeepAll(ctx context.Context, by capability.Call, list []changes.Change, before []io.Reader) (ids []string, err error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -195,7 +195,7 @@ type former struct {
 	hash string
 }
 
-// item is a record with the content that comes with it, if any.
+// item is a record with the former content that belongs to it, if any.
 type item struct {
 	l *line
 	p *packed
@@ -217,7 +217,7 @@ func (s *Store) keep(ctx context.Context, l line, before *former) (string, error
 	return l.ID, nil
 }
 
-// pack compresses what a file was, for its record.
+// pack compresses the former content of a file, for its record.
 func (s *Store) pack(ctx context.Context, it *item, before *former) (err error) {
 	if err := s.begin(ctx); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (s *Store) pack(ctx context.Context, it *item, before *former) (err error) 
 	return nil
 }
 
-// unkept is the error of what a file was that could not be kept.
+// unkept returns the error for a file whose former content or record could not be kept.
 func (s *Store) unkept(ctx context.Context, path string, err error) error {
 	switch {
 	case errors.Is(err, errChanging):
@@ -254,7 +254,7 @@ func (s *Store) begin(ctx context.Context) error {
 	return s.dir.make()
 }
 
-// add gives records their numbers and writes them, with their contents, if any.
+// add gives records their ids and appends them to the log durably, with their former contents.
 func (s *Store) add(ctx context.Context, items ...item) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

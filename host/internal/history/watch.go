@@ -14,13 +14,13 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// What is kept of one command at most.
+// Limits for one command.
 const (
-	// maxTouched bounds the files of one command that are watched, and maxPlaces the paths at which contents
-	// that are not kept yet may lie.
+	// maxTouched bounds the files that are watched, and maxPlaces the paths where contents that are not kept yet
+	// may be.
 	maxTouched = 100_000
 	maxPlaces  = 4 * maxTouched
-	// maxKeptFile bounds one former content in bytes, and maxKeptBytes all former contents of a command.
+	// maxKeptFile bounds one former content, and maxKeptBytes all former contents together, in bytes.
 	maxKeptFile  = 64 << 20
 	maxKeptBytes = 256 << 20
 )
@@ -29,25 +29,25 @@ const (
 // (see package touches). When the command has ended, it looks at all these paths again and makes records of
 // what changed. It is safe for concurrent use.
 //
-// A content is copied only when it is about to be lost. Of a file that is moved, alone or with its directory,
-// only the new path is noted, until the file is written or removed there.
+// A content is copied only when it is about to be lost. When a file is moved, alone or with its directory, only its
+// new path is noted, until the file is written or removed there.
 //
-// A path is opened once, without following links, and everything is learned from that descriptor, because the
-// command may put something else there at any moment.
+// A path is opened once, without following symbolic links, and metadata and content are read through that
+// descriptor, because the command may put something else at the path at any moment.
 type Watch struct {
 	store *Store
 	call  capability.Call
 	// dirs are the directories that are watched.
 	dirs []string
-	// look opens what lies at a path, for its metadata.
+	// look opens what is at a path, for its metadata.
 	look func(path string) (*os.File, error)
 
 	mu     sync.Mutex
 	ledger ledger
-	// touched are the files by path, as they were before the command's first change.
+	// touched maps paths to what was there before the command's first change.
 	touched map[string]*touched
-	// unsaved are those whose content is not kept yet, by each path where it may lie now; places counts these
-	// paths.
+	// unsaved maps paths to files whose content is not kept yet and may be there now. places counts the paths that
+	// were noted so.
 	unsaved map[string]*touched
 	places  int
 	bytes   int64 // of contents that are kept
@@ -55,7 +55,7 @@ type Watch struct {
 	// read from a ledger.
 	held     []string
 	replayed bool
-	// gaps says what is not kept, and why. said is the same for changes that have records already.
+	// gaps says what is not kept, and why. said is the text of the gaps that have records already.
 	gaps  gaps
 	said  string
 	ended bool
@@ -65,26 +65,26 @@ type Watch struct {
 type touched struct {
 	path string
 	was  *changes.Node // nil if nothing was there; without a hash while its content is not kept
-	// stamp is the stamp of the file as it was.
+	// stamp is the file's stamp before the command.
 	stamp stamp
-	// places are the paths where the content may lie, while it is not kept.
+	// places are the paths where the content may be, while it is not kept.
 	places []string
-	// inline is the content, if it is small and stands in the ledger.
+	// inline is the compressed content, if it is small: it is kept in the ledger.
 	inline []byte
-	// lost is why the content will not be kept.
+	// lost says why the content will not be kept.
 	lost string
 }
 
-// saved reports whether nothing more must be kept: the content is, or there was none.
+// saved reports whether the content needs no more work: it is kept or given up, or there was none.
 func (t *touched) saved() bool { return !t.was.Is(changes.File) || t.was.Hash != "" }
 
-// lose notes why a content will not be kept.
+// lose gives up a content, and notes why. The stamp identifies the file from then on.
 func (t *touched) lose(why string) {
 	t.lost = why
 	t.stamp.name(t.was)
 }
 
-// Watch begins to keep the former content of files below dirs, which a command may change.
+// Watch begins to keep the former contents of files below dirs that a command changes.
 func (s *Store) Watch(call capability.Call, dirs []string) capability.CommandWatch {
 	w := newWatch(s)
 	w.call, w.dirs = call, dirs
@@ -96,10 +96,10 @@ func newWatch(s *Store) *Watch {
 	return &Watch{store: s, look: lookAt, touched: make(map[string]*touched), unsaved: make(map[string]*touched)}
 }
 
-// Begin is as [capability.CommandWatch] has it, as are the methods below.
+// Begin implements [capability.CommandWatch], as do the other exported methods.
 func (w *Watch) Begin(look func(path string) (*os.File, error)) { w.look = look }
 
-// Touch keeps what lies at a path.
+// Touch keeps what is at a path.
 func (w *Watch) Touch(path string, fresh bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,13 +115,13 @@ func (w *Watch) Touch(path string, fresh bool) {
 	w.touch(path, s, fresh)
 }
 
-// touch notes and keeps what lies at a path, which may be changed or removed.
+// touch notes and keeps what is at a path, since it may be changed or removed.
 func (w *Watch) touch(path string, s spot, fresh bool) {
 	if t := w.unsaved[path]; t != nil {
 		w.save(path, s)
 		w.note(t)
 	}
-	if w.touched[path] != nil || fresh && s.file != nil || w.leaves(path) { // a fresh file fails if the path is taken
+	if w.touched[path] != nil || fresh && s.file != nil || w.leaves(path) { // a call that only creates fails if the path is taken
 		return
 	}
 	if t := w.begin(path, s); t != nil {
@@ -133,10 +133,10 @@ func (w *Watch) touch(path string, s spot, fresh bool) {
 	}
 }
 
-// unseen notes that it is not known what lies at a path.
+// unseen notes that it is not known what is at a path.
 func (w *Watch) unseen(path string, err error) {
 	switch {
-	case errors.Is(err, os.ErrClosed), errors.Is(err, fs.ErrPermission): // the call is not made, or fails
+	case errors.Is(err, os.ErrClosed), errors.Is(err, fs.ErrPermission): // the command does not make the call, or the call fails
 	case isLoop(err):
 		w.gaps.add("something else was put there at that moment", path)
 	default:
@@ -144,7 +144,7 @@ func (w *Watch) unseen(path string, err error) {
 	}
 }
 
-// begin begins to watch a path. It returns nil if there are too many.
+// begin begins to watch a path. It returns nil if too many are watched.
 func (w *Watch) begin(path string, s spot) *touched {
 	if len(w.touched) >= maxTouched {
 		w.gaps.add(fmt.Sprintf("it changed more than %d files", maxTouched), path)
@@ -159,7 +159,7 @@ func (w *Watch) begin(path string, s spot) *touched {
 	return t
 }
 
-// leaves reports whether a path is in a directory that history_except leaves out, and notes that.
+// leaves reports whether a path is in a directory that history_except leaves out, and notes that directory.
 func (w *Watch) leaves(path string) bool {
 	rest := path
 	for _, dir := range w.dirs {
@@ -181,17 +181,17 @@ func (w *Watch) leaves(path string) bool {
 	}
 }
 
-// Missed notes that changes are not known.
+// Missed notes that the command may have made changes that are not known.
 func (w *Watch) Missed(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gaps.add(err.Error(), "")
 }
 
-// note writes a file to the ledger.
+// note writes an entry for a file to the ledger.
 func (w *Watch) note(t *touched) {
 	e := entry{Path: changes.Name(t.path), Was: t.was, Stamp: t.stamp, Inline: t.inline, Lost: t.lost}
-	if len(t.places) > 0 { // the first: it was not noted before
+	if len(t.places) > 0 { // alsoAt has written the others
 		e.Place = changes.Name(t.places[0])
 	}
 	w.write(t, &e)

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// maxMovedBytes and maxMovedFiles bound the contents of moved files that are kept at a command's end. Of
-	// others only their new paths are known.
+	// maxMovedBytes and maxMovedFiles bound the contents of moved files that are kept at a command's end. The
+	// other contents exist only at their new paths.
 	maxMovedBytes, maxMovedFiles = 16 << 20, 2000
-	// maxRead bounds the bytes that are read at a command's end. Files beyond it are known by their stamps.
+	// maxRead bounds the bytes that are read at a command's end. Files beyond it are identified by their stamps.
 	maxRead = 1 << 30
 )
 
-// patience is how long a command's end waits for its records.
+// patience is how long [Watch.End] waits for the records.
 const patience = 30 * time.Second
 
 // End makes records of what the command changed, once it has ended. It returns a sentence on what is not kept,
 // apart from directories that are left out; empty if everything is. If the work takes longer than patience, it
-// goes on after End.
+// continues after End has returned.
 func (w *Watch) End(ctx context.Context) string {
 	w.store.watches.Delete(w)
 	said := make(chan string, 1)
@@ -52,7 +52,7 @@ func (w *Watch) end(ctx context.Context) string {
 	return "The history is not complete for this command: " + w.said + "."
 }
 
-// settle makes records of all changes so far, and begins anew.
+// settle makes records of all changes so far, and empties the watch for further ones.
 func (w *Watch) settle(ctx context.Context) {
 	if len(w.touched) == 0 && len(w.gaps.list) == 0 {
 		return
@@ -90,7 +90,7 @@ func joinGaps(a, b string) string {
 	return a + "; " + b
 }
 
-// lines returns the records of what has changed, by path. With looking, no content is kept.
+// lines returns the records of what has changed, sorted by path. If looking is set, it keeps no content.
 func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 	list := make([]*touched, 0, len(w.touched))
 	for _, t := range w.touched {
@@ -100,7 +100,7 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 	left := new(budget)
 	left.Store(maxRead)
 	found := lookAll(ctx, list, left)
-	elsewhere := make(map[string]bool) // files that are known by their stamps, and still exist
+	elsewhere := make(map[string]bool) // the hashes of unread files that still exist
 	for i := range found {
 		if isUnread(found[i].now) {
 			elsewhere[found[i].now.Hash] = true
@@ -139,7 +139,7 @@ func (w *Watch) lines(ctx context.Context, looking bool) []*line {
 	return lines
 }
 
-// sofar returns the records of what a command has changed that still runs. The watch was read from its ledger.
+// sofar returns records of what a running command has changed so far. The watch was read from the command's ledger.
 func (w *Watch) sofar(ctx context.Context) []Record {
 	lines := w.lines(ctx, true)
 	out := make([]Record, 0, len(lines)+1)
@@ -150,7 +150,8 @@ func (w *Watch) sofar(ctx context.Context) []Record {
 	return out
 }
 
-// saveMoved finds the content of a file that was moved, and keeps it within the limits.
+// saveMoved finds the content of a file that was moved. It keeps the content if keep is set and the limits allow it,
+// and otherwise only identifies it by its hash or stamp.
 func (w *Watch) saveMoved(ctx context.Context, t *touched, keep bool, left *budget) {
 	for _, place := range slices.Backward(t.places) {
 		s, err := spotOf(lookAt(place))
@@ -181,7 +182,7 @@ func (w *Watch) saveAt(ctx context.Context, t *touched, s spot, keep bool, left 
 		return err
 	}
 	defer f.Close()
-	if keep && w.bytes+size <= maxMovedBytes && w.pack(t, f, size) == nil { //nolint:contextcheck // what is small is packed to its end
+	if keep && w.bytes+size <= maxMovedBytes && w.pack(t, f, size) == nil { //nolint:contextcheck // it is small, so packing it is not cancelled
 		w.bytes += size
 		return nil
 	}
@@ -192,11 +193,11 @@ func (w *Watch) saveAt(ctx context.Context, t *touched, s spot, keep bool, left 
 // budget is how many bytes may still be read at a command's end.
 type budget struct{ atomic.Int64 }
 
-// spend reports whether a file of a size is read, and takes it from the budget. A file that is too large to be
-// kept is not read.
+// spend reports whether a file of a size may be read, and takes the size from the budget. A file that is too large
+// to be kept is not read.
 func (b *budget) spend(size int64) bool { return size <= maxKeptFile && b.Add(-size) >= 0 }
 
-// looked is what lies at a path after a command.
+// looked is what is at a path after a command.
 type looked struct {
 	now  *changes.Node
 	mode fs.FileMode
@@ -204,8 +205,8 @@ type looked struct {
 	err  error
 }
 
-// losesBits reports whether the mode changed in a way that a node cannot express: set-uid, set-gid or sticky
-// bits, or a mode of 0000.
+// losesBits reports whether the mode changed in a way that a node cannot express: set-user-ID, set-group-ID or
+// sticky bits, or a mode of 0000.
 func (t *touched) losesBits(l *looked) bool {
 	const more = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	if !t.was.Is(changes.File) && !t.was.Is(changes.Dir) {
@@ -234,13 +235,13 @@ func lookAll(ctx context.Context, list []*touched, left *budget) []looked {
 	return out
 }
 
-// look looks at what lies at the path now.
+// look finds out what is at the path now.
 func (t *touched) look(ctx context.Context, left *budget) looked {
 	s, err := spotOf(lookAt(t.path))
 	switch {
 	case err != nil && !isLoop(err):
 		return looked{err: err}
-	case s.file == nil: // also where a link took the place of a directory above
+	case s.file == nil: // also if a link has replaced a directory above
 		return looked{same: t.was == nil}
 	}
 	defer s.close()
@@ -254,7 +255,7 @@ func (t *touched) look(ctx context.Context, left *budget) looked {
 	return looked{now: now, mode: s.info.Mode(), err: err}
 }
 
-// hash completes the node of a regular file with its hash, or with its stamp if it is not read.
+// hash completes the node of a regular file with the hash of its content, or of its stamp if it is not read.
 func (s spot) hash(ctx context.Context, n *changes.Node, left *budget) error {
 	if !left.spend(s.info.Size()) {
 		stamp := stampOf(s.info)

@@ -15,8 +15,8 @@ import (
 	"github.com/toolquay/toolquay/internal/atomicfile"
 )
 
-// save keeps the content of the file that lies at a path now and is about to be lost. If another file lies
-// there, nothing is kept: then an earlier call failed to move the file there.
+// save keeps the content of the unsaved file that is at a path now and is about to be lost. If another file is there,
+// nothing is kept: then the call that was to move the file there has failed.
 func (w *Watch) save(path string, s spot) {
 	t := w.unsaved[path]
 	delete(w.unsaved, path)
@@ -46,7 +46,7 @@ func (w *Watch) save(path string, s spot) {
 	w.bytes += size
 }
 
-// found forgets the paths where a content may lie.
+// found forgets the paths where a content may be, because it was found.
 func (w *Watch) found(t *touched) {
 	for _, place := range t.places {
 		if w.unsaved[place] == t {
@@ -56,8 +56,8 @@ func (w *Watch) found(t *touched) {
 	t.places = nil
 }
 
-// pack keeps a content: in the ledger if it is small, or else in a file of the history, which is synced to the
-// disk only when the command has ended.
+// pack keeps a content: in the ledger if it is small, or else in a file of the history, which is fsynced only when
+// the command has ended.
 func (w *Watch) pack(t *touched, r io.Reader, size int64) error {
 	if err := w.store.begin(context.Background()); err != nil {
 		return err
@@ -76,7 +76,8 @@ func (w *Watch) pack(t *touched, r io.Reader, size int64) error {
 	return nil
 }
 
-// hold stores a content before the log names it. From the start, and until the watch ends, it is not removed.
+// hold stores a content in a file before the log names it. It pins the content first, so that the content is not
+// removed before [Store.release].
 func (s *Store) hold(w *Watch, p *packed) error {
 	s.mu.Lock()
 	s.contents.pinned[p.content.Hash]++
@@ -86,7 +87,7 @@ func (s *Store) hold(w *Watch, p *packed) error {
 	return err
 }
 
-// release ends what hold began.
+// release unpins the contents that hold has pinned.
 func (s *Store) release(w *Watch) {
 	if w.replayed {
 		return // it pinned none
@@ -101,7 +102,7 @@ func (s *Store) release(w *Watch) {
 	w.held = nil
 }
 
-// addCommand adds the records of a command durably, with the contents that were held for it.
+// addCommand adds the records of a command to the log durably. It fsyncs the contents that are held for it first.
 func (s *Store) addCommand(ctx context.Context, w *Watch, lines []*line) error {
 	if len(lines) == 0 {
 		return nil
@@ -133,8 +134,8 @@ func (s *Store) addCommand(ctx context.Context, w *Watch, lines []*line) error {
 	})
 }
 
-// unknown returns the lines of a command that the log does not have yet. It may have some if the host was killed
-// right after it wrote them.
+// unknown returns the lines of a command that the log does not have yet. It has them already if the host was killed
+// between writing them and removing the ledger.
 func (x *index) unknown(lines []*line) []*line {
 	have := make(map[string]bool)
 	for i := range x.records {
@@ -145,7 +146,7 @@ func (x *index) unknown(lines []*line) []*line {
 	return slices.DeleteFunc(lines, func(l *line) bool { return have[l.Watch+"\x00"+l.Path] })
 }
 
-// flush syncs contents to the disk.
+// flush fsyncs the files of contents.
 func (s *Store) flush(hashes []string) error {
 	if len(hashes) == 0 {
 		return nil
@@ -153,7 +154,7 @@ func (s *Store) flush(hashes []string) error {
 	for _, hash := range hashes {
 		f, err := os.Open(blobPath(s.dir.path, hash))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // of one that a killed host left it may be gone
+			continue // a killed host pins nothing, so it may be removed by now
 		}
 		if err != nil {
 			return err
@@ -172,7 +173,7 @@ func hashOf(ctx context.Context, f *os.File) (hash string, size int64, err error
 	return sumHex(h), size, err
 }
 
-// maxFile is more than any file has.
+// maxFile is the largest size of a file.
 const maxFile = 1<<63 - 1
 
 // Unknown records that it is not known what a command changed.

@@ -15,7 +15,7 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// command stands for one that tells what it is about to do, and does it.
+// command is a fake command that reports each change before it makes it.
 type command struct {
 	*room
 	w capability.CommandWatch
@@ -56,13 +56,13 @@ func (c *command) check(err error) {
 	}
 }
 
-// end ends it, and tells what is not kept.
+// end ends the watch, and returns what is not kept.
 func (c *command) end() string {
 	c.tb.Helper()
 	return strings.ReplaceAll(c.w.End(c.tb.Context()), c.dir+"/", "")
 }
 
-// tree is what lies in the room.
+// tree lists what is in the room.
 func (r *room) tree() string {
 	r.tb.Helper()
 	var out []string
@@ -87,7 +87,7 @@ func (r *room) tree() string {
 	return strings.Join(out, " ")
 }
 
-// undone restores a selection, and tells what lies in the room then.
+// undone restores a selection, and lists what is in the room then.
 func (r *room) undone(sel history.Selection) string {
 	r.tb.Helper()
 	if _, err := r.Restore(r.tb.Context(), sel, history.RestoreOptions{}); err != nil {
@@ -171,7 +171,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestManyMoved moves more files than are restored at once, there and back again.
+// TestManyMoved restores more moved files than fit in one batch, and undoes that.
 func TestManyMoved(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, history.Options{})
@@ -202,7 +202,7 @@ func TestManyMoved(t *testing.T) {
 	}
 }
 
-// What was not changed after all is in no record, and a command that changes nothing leaves nothing.
+// TestNothingChanged: files that are unchanged in the end get no record, and a command that changes nothing leaves no file.
 func TestNothingChanged(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, history.Options{})
@@ -225,7 +225,7 @@ func TestNothingChanged(t *testing.T) {
 	}
 }
 
-// One file of a command is restored alone.
+// TestFileOfCommand restores single files of a command.
 func TestFileOfCommand(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, history.Options{})
@@ -300,7 +300,8 @@ func TestCommandGaps(t *testing.T) {
 	}
 }
 
-// What runs is shown while it runs, and recorded when it ends or something of it is restored by its own host.
+// TestCommandThatRuns: the changes of a running command are listed while it runs, and recorded when it ends or when its own
+// host restores some of them.
 func TestCommandThatRuns(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, history.Options{})
@@ -332,7 +333,7 @@ func TestCommandThatRuns(t *testing.T) {
 	}
 }
 
-// Somebody asks while a command has a file open, to which it goes on to write.
+// TestOpenWhileListed lists the changes while the command has a file open and goes on writing to it.
 func TestOpenWhileListed(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, history.Options{})
@@ -384,7 +385,7 @@ func TestHostKilledWhileACommandRuns(t *testing.T) {
 	}
 }
 
-// A command that ends while its ledger is looked at is not taken for one whose host was killed.
+// TestListedAtItsEnd: a command that ends while its ledger is being read is not taken for one whose host was killed.
 func TestListedAtItsEnd(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, history.Options{})
@@ -403,7 +404,7 @@ func TestListedAtItsEnd(t *testing.T) {
 	}
 }
 
-// TestClosedDirectory gives an ordinary user back what a directory held in which nothing can be put.
+// TestClosedDirectory restores, as an ordinary user, the files of a directory that nobody may write to.
 func TestClosedDirectory(t *testing.T) {
 	t.Parallel()
 	if testenv.AsOrdinaryUser(t) {
@@ -426,10 +427,10 @@ func TestClosedDirectory(t *testing.T) {
 	if info, err := os.Stat(r.path("d")); err != nil || info.Mode().Perm() != 0o500 {
 		t.Error(info, err)
 	}
-	c.check(os.Chmod(c.path("d"), 0o700)) // for its removal
+	c.check(os.Chmod(c.path("d"), 0o700)) // so that it can be removed
 }
 
-// TestMovedOnAndOn moves one file a thousand times: what is noted of it stays small, and says where it is.
+// TestMovedOnAndOn moves one file a thousand times: its ledger stays small, and still says where the file is.
 func TestMovedOnAndOn(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, history.Options{})

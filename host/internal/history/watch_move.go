@@ -12,7 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// Rename keeps what lies at to, and notes that what lies at from may lie at to from now on.
+// Rename keeps what is at to, and notes that what is at from may be at to from now on.
 func (w *Watch) Rename(from, to string, exchange bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -28,7 +28,7 @@ func (w *Watch) Rename(from, to string, exchange bool) {
 	switch {
 	case what.file == nil, exchange && other.file == nil, !exchange && other.file != nil && !what.replaces(other):
 		return // the call fails
-	case exchange: // note both first: moveOne takes a path without a note for one where nothing was
+	case exchange: // note both first: moveOne assumes that nothing was at a path without a note
 		w.below(from, what, w.remember)
 		w.below(to, other, w.remember)
 		w.move(to, from, other)
@@ -38,7 +38,7 @@ func (w *Watch) Rename(from, to string, exchange bool) {
 	w.move(from, to, what)
 }
 
-// Link notes that what lies at from may lie at to as well.
+// Link notes that what is at from may be at to as well.
 func (w *Watch) Link(from, to string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,11 +56,11 @@ func (w *Watch) Link(from, to string) {
 	}
 	w.touch(to, other, true)
 	if what.file != nil && what.info.Mode().IsRegular() {
-		w.moveOne(from, to, what) // by the other name it can be written to, too
+		w.moveOne(from, to, what) // the file can be written to by the other name, too
 	}
 }
 
-// both opens what lies at two paths.
+// both opens what is at two paths. An error is noted as a gap.
 func (w *Watch) both(from, to string) (what, other spot, err error) {
 	if what, err = w.at(from); err != nil {
 		w.unseen(from, err)
@@ -83,19 +83,19 @@ func (s spot) replaces(other spot) bool {
 	}
 	d, err := other.open()
 	if err != nil {
-		return true // it is not known
+		return true // assume so
 	}
 	defer d.Close()
 	names, _ := d.Readdirnames(1)
 	return len(names) == 0
 }
 
-// move notes that what lies at one path is about to lie at another one, with all that is below.
+// move notes that what is at one path, with all that is below it, is about to be at another path.
 func (w *Watch) move(from, to string, s spot) {
 	w.below(from, s, func(path string, s spot) { w.moveOne(path, to+strings.TrimPrefix(path, from), s) })
 }
 
-// below calls do for what lies at a path, and for everything below that is not left out.
+// below calls do for what is at a path, and for everything below it that is not left out.
 func (w *Watch) below(path string, s spot, do func(path string, s spot)) {
 	do(path, s)
 	if !s.info.IsDir() || w.leaves(path+string(filepath.Separator)) {
@@ -127,7 +127,7 @@ func (w *Watch) below(path string, s spot, do func(path string, s spot)) {
 	}
 }
 
-// inside is below for an entry of a directory.
+// inside calls below for an entry of a directory.
 func (w *Watch) inside(path string, do func(path string, s spot)) {
 	s, err := w.at(path)
 	switch {
@@ -141,7 +141,7 @@ func (w *Watch) inside(path string, do func(path string, s spot)) {
 	}
 }
 
-// remember notes what lies at a path, without keeping its content.
+// remember notes what is at a path, without keeping its content.
 func (w *Watch) remember(path string, s spot) {
 	if w.touched[path] != nil || w.leaves(path) {
 		return
@@ -154,7 +154,7 @@ func (w *Watch) remember(path string, s spot) {
 	}
 }
 
-// moveOne notes what lies at a path, and that it may lie at another one from now on.
+// moveOne notes what is at a path, and that it may be at another path from now on.
 func (w *Watch) moveOne(from, to string, s spot) {
 	w.remember(from, s)
 	if t := w.unsaved[from]; t != nil && (w.unsaved[to] == nil || !slices.Contains(t.places, to)) {
@@ -167,14 +167,14 @@ func (w *Watch) moveOne(from, to string, s spot) {
 	}
 }
 
-// alsoAt notes one more path where a content may lie.
+// alsoAt notes one more path where a content may be.
 func (w *Watch) alsoAt(t *touched, place string) {
 	if w.places >= maxPlaces {
 		w.gaps.add("it was moved too many times", t.path)
 		return
 	}
 	if other := w.unsaved[place]; other != nil && other != t {
-		if s, err := w.at(place); err == nil { // two may lie there: one of them is kept
+		if s, err := w.at(place); err == nil { // two contents may be there: the other one is kept now
 			w.save(place, s)
 			s.close()
 			w.note(other)
@@ -184,7 +184,7 @@ func (w *Watch) alsoAt(t *touched, place string) {
 	w.write(t, &entry{Path: changes.Name(t.path), Place: changes.Name(place)})
 }
 
-// place remembers a path where a content may lie.
+// place remembers a path where a content may be.
 func (w *Watch) place(t *touched, path string) {
 	w.unsaved[path] = t
 	t.places = append(t.places, path)
