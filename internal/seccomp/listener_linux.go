@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Notify makes a call wait until the filter's listener has answered; see [Listener]. If another
-// filter refuses the call, the refusal counts.
+// Notify makes a call wait until the filter's listener has answered (seccomp user notification); see
+// [Listener]. If another filter refuses the call, that takes precedence.
 const Notify = unix.SECCOMP_RET_USER_NOTIF
 
 // Flags of the system call that installs a filter. WithListener makes it return a listener. With
@@ -26,18 +26,18 @@ const (
 	Undisturbed  = unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 )
 
-// Call is a system call that waits.
+// Call is a system call that waits for the listener's answer.
 type Call struct {
 	ID uint64
-	// Thread is the thread that made it, by its id in this process's namespace.
+	// Thread is the id of the thread that made it, in this process's PID namespace.
 	Thread int
 	Number uintptr
 	Args   [6]uint64
 }
 
-// Listener receives the calls of a filter with [Notify], and lets them go on. Calls wait while it is open and
-// does not answer; when it is closed they fail with ENOSYS. It is for one goroutine, but Close and Waits may be
-// called by others.
+// Listener receives the calls of a filter with [Notify], and lets them continue. A call waits until the listener
+// answers; after the listener is closed such calls fail with ENOSYS. It is for one goroutine, but others may call
+// Close and Waits.
 type Listener struct {
 	fd   int
 	stop int // an eventfd
@@ -45,7 +45,7 @@ type Listener struct {
 	// mu guards stop, which is closed once over is set.
 	mu   sync.Mutex
 	over bool
-	// limit bounds how long a call waits, and late counts the calls that went on at the limit.
+	// limit bounds how long a call waits, and late counts the calls that continued while do took longer.
 	limit time.Duration
 	late  int
 }
@@ -69,7 +69,7 @@ type answered struct {
 // ErrOver means that no process with the filter is left, or that the listener was closed.
 var ErrOver = errors.New("nothing is left to listen to")
 
-// Listen takes over a listener, and closes it on failure. Limit bounds how long a call waits.
+// Listen takes over a listener, and closes it on failure. limit bounds how long a call waits.
 func Listen(f *os.File, limit time.Duration) (*Listener, error) {
 	defer f.Close() // a copy is used
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
@@ -87,9 +87,9 @@ func Listen(f *os.File, limit time.Duration) (*Listener, error) {
 	return &Listener{fd: fd, stop: stop, done: make(chan struct{}), limit: limit}, nil
 }
 
-// Serve calls do for each call, and lets the call go on when do returns. It ends when no process with the filter
-// is left, and closes the listener. If do takes longer than the limit, its call goes on, and so do calls that come
-// meanwhile; when do returns, late gets their number. Serve is called once.
+// Serve calls do for each call, and lets the call continue when do returns. It ends when no process with the filter
+// is left or Close is called, and closes the listener. If do takes longer than the limit, its call continues, and so
+// do calls that arrive meanwhile; when do returns, late gets their number. Serve is called once.
 func (l *Listener) Serve(do func(Call), late func(n int)) error {
 	defer close(l.done)
 	defer l.give()
@@ -111,7 +111,7 @@ func (l *Listener) Serve(do func(Call), late func(n int)) error {
 	}
 }
 
-// attend lets a call go on when do returns, or at the limit.
+// attend lets a call continue when do returns, or at the limit.
 func (l *Listener) attend(c Call, do func(Call)) error {
 	var fault error
 	back, stood := make(chan struct{}), make(chan struct{})
@@ -128,7 +128,7 @@ func (l *Listener) attend(c Call, do func(Call)) error {
 	return fault
 }
 
-// standIn lets calls go on until do returns.
+// standIn lets calls continue, and counts them, until do returns.
 func (l *Listener) standIn(c Call, back <-chan struct{}) error {
 	for {
 		l.late++
@@ -156,7 +156,7 @@ func (l *Listener) give() {
 	_, _ = unix.Close(l.fd), unix.Close(l.stop)
 }
 
-// Close ends [Listener.Serve], which must have been called, and waits for it, but not longer than its limit.
+// Close ends [Listener.Serve], which must have been called, and waits for it, but no longer than the limit.
 func (l *Listener) Close() error {
 	err := l.wake()
 	select {
@@ -202,21 +202,21 @@ func (l *Listener) next(back <-chan struct{}) (Call, error) {
 		case list[0].Revents&unix.POLLIN == 0:
 			return Call{}, ErrOver
 		}
-		// A call was there, and nobody else takes any, so that this does not wait.
+		// A call is pending, and nobody else receives calls now, so this does not block.
 		var notice noticed
 		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&notice)))
 		runtime.KeepAlive(l)
 		switch errno {
 		case 0:
 			return Call{notice.id, int(notice.thread), uintptr(notice.number), notice.args}, nil
-		case unix.EINTR, unix.ENOENT: // its thread ended, or a signal came first
+		case unix.EINTR, unix.ENOENT: // its thread has ended, or a signal interrupted it
 		default:
 			return Call{}, fmt.Errorf("receiving a system call: %w", errno)
 		}
 	}
 }
 
-// goOn lets a call go on. If its thread has ended, there is nothing to do.
+// goOn lets a call continue. It does nothing if the call's thread has ended.
 func (l *Listener) goOn(c Call) error {
 	for {
 		answer := answered{id: c.ID, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
@@ -232,17 +232,17 @@ func (l *Listener) goOn(c Call) error {
 	}
 }
 
-// Waits reports whether a call still waits. If so, what was read of its thread before is that thread's: the id
-// was not reused.
+// Waits reports whether a call still waits. If so, what was read from its thread before belongs to that thread: the
+// thread id was not reused.
 func (l *Listener) Waits(c Call) bool {
 	id := c.ID
 	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
 	return errno == 0
 }
 
-// ListenerFlags are the flags with which this kernel installs a filter with a listener; 0 if it cannot.
+// ListenerFlags returns the flags for installing a filter with a listener on this kernel; 0 if it cannot.
 func ListenerFlags() uintptr {
-	known := func(flags uintptr) bool { // where they are, the kernel looks for the filter, and there is none
+	known := func(flags uintptr) bool { // if so, the kernel tries to read the filter at address 0
 		_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, 0)
 		return errno == unix.EFAULT
 	}

@@ -18,7 +18,7 @@ import (
 // held is a thread whose calls of getpriority wait for a listener.
 type held struct {
 	listener *seccomp.Listener
-	// calls are how many it shall make, of which each gives its time.
+	// calls gets the number of calls to make, and took the time of each.
 	calls chan int
 	took  chan time.Duration
 }
@@ -57,8 +57,8 @@ func newHeld(t *testing.T, limit time.Duration) *held {
 	return h
 }
 
-// TestCallsDoNotWaitForever has a handler hang: its call goes on, those that follow do so at once, and when it is back it is
-// told, and hears of calls as before.
+// TestCallsDoNotWaitForever has a handler hang: its call continues at the limit, and further calls at once. When the handler
+// returns, their number is reported, and it gets calls as before.
 func TestCallsDoNotWaitForever(t *testing.T) {
 	t.Parallel()
 	const limit = 50 * time.Millisecond

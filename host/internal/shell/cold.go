@@ -28,7 +28,7 @@ type coldChild struct {
 	spec sandbox.Spec
 	// box is that sandbox; nil is none.
 	box *sandbox.Wrapped
-	// changed keeps what it changes; nil is not known.
+	// changed keeps its changes in the history; nil if they are not reported.
 	changed capability.CommandWatch
 	// late is a process that was given up while it started. It may need what was made for it
 	// until it is gone.

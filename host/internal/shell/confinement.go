@@ -136,14 +136,14 @@ func (h *confinement) discard() {
 	}
 }
 
-// The bounds of a command that is tried, beside those that all commands have.
+// Limits of a command in a trial, in addition to those of all commands; sizes are in bytes.
 const (
 	triedMemory    = 512 << 20
 	triedFile      = 512 << 20
 	triedProcesses = 256
 )
 
-// limits bound what the command uses.
+// limits returns the command's resource limits.
 func (l *launch) limits() process.Limits {
 	limits := l.setup.Limits
 	if !l.held.Tried {
@@ -154,7 +154,7 @@ func (l *launch) limits() process.Limits {
 	return limits
 }
 
-// bounded is a limit, 0 being none, that is at most so much.
+// bounded returns the lower of two limits, of which the first is none if it is 0.
 func bounded[T int | int64 | uint64](limit, most T) T {
 	if limit == 0 {
 		return most

@@ -48,7 +48,7 @@ type session struct {
 	noTasks   bool
 	refuse    error // why no task may begin
 	history   capability.History
-	// stage has the changes of commands staged; nil has them made for real.
+	// stage adds overlays to a command's policy; without it commands change the disk.
 	stage func(ctx context.Context, p *capability.SandboxPolicy) error
 
 	mu       sync.Mutex

@@ -13,29 +13,29 @@ import (
 )
 
 // mover lets a command whose changes are staged rename directories. An overlay refuses that (EXDEV)
-// for directories that are on the disk, and not all programs then copy instead: git does not. So before
-// the call goes on, all files of such a directory are moved to a new one in the overlay, which takes its
-// place. mover works through the mounts of the command, so it changes nothing that the command could
-// not change. If it fails, the call fails with EXDEV.
+// for directories that exist in the lower directory, and some programs, such as git, do not copy them
+// instead. So before the call continues, mover moves all files of such a directory to a new directory in
+// the overlay, which replaces the old one. It works through the command's mounts, so it changes nothing
+// that the command could not change. If it fails, the call fails with EXDEV.
 type mover struct {
 	look func(path string) (*os.File, error)
 }
 
 var _ touches.Handler = (*mover)(nil)
 
-// longestMove bounds a move; it is less than [touches.Patience], after which the command goes on.
+// longestMove bounds a move. It is less than [touches.Patience], after which the command continues.
 const longestMove = touches.Patience / 2
 
-// Begin is as [touches.Handler] has it, as are the others.
+// Begin implements [touches.Handler], as do the other exported methods.
 func (m *mover) Begin(look func(path string) (*os.File, error)) { m.look = look }
 
-// Touch needs nothing done.
+// Touch does nothing.
 func (*mover) Touch(string, bool) {}
 
-// Link needs nothing done.
+// Link does nothing.
 func (*mover) Link(string, string) {}
 
-// Missed needs nothing done: the call fails as it would have.
+// Missed does nothing: the call fails as it would without mover.
 func (*mover) Missed(error) {}
 
 // Rename prepares directories for a rename. Errors are not reported: the command's call fails then.
@@ -46,7 +46,7 @@ func (m *mover) Rename(from, to string, exchange bool) {
 	}
 }
 
-// own replaces a directory that is on the disk by one of the overlay alone, with the same files.
+// own replaces a directory that exists in the lower directory by a new one in the overlay, with the same files.
 func (m *mover) own(path string) error {
 	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
 		return err // it is not on the disk
@@ -74,7 +74,7 @@ func (m *mover) own(path string) error {
 	return root.Rename(aside, name)
 }
 
-// moving moves directories file by file, until a time unless that is zero.
+// moving moves directories file by file. It stops at the time until, unless that is zero.
 type moving struct {
 	root  *os.Root
 	until time.Time
@@ -82,7 +82,7 @@ type moving struct {
 
 var errLongMove = errors.New("moving the directory takes too long")
 
-// dir moves what is in a directory to another one, which it makes if needed, and removes the first.
+// dir moves the files of a directory to another one, which it makes if needed, and removes the first.
 func (m moving) dir(from, to string) error {
 	info, err := m.root.Lstat(from)
 	if err != nil {

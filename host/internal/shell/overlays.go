@@ -11,7 +11,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 )
 
-// Overlays are the overlays over the directories of a staged session. They last at least until Close.
+// Overlays are the overlays over the directories of a staged session. They stay mounted at least until Close.
 type Overlays struct {
 	sandbox   *sandbox.Sandbox
 	namespace *sandbox.Namespace
@@ -20,8 +20,8 @@ type Overlays struct {
 
 var _ capability.StagedTree = (*Overlays)(nil)
 
-// Stage mounts overlays for the commands of a session, which is identified by the channel that is
-// closed when it ends. Overlays that are mounted already stay. It fails with [sandbox.ErrOverlay] if
+// Stage mounts overlays for the commands of a session. ended identifies the session; it is closed when
+// the session ends. Overlays that are mounted already stay. The error wraps [sandbox.ErrOverlay] if
 // this system cannot mount them.
 func (c *Capability) Stage(ctx context.Context, ended <-chan struct{}, layers []sandbox.Layer) (*Overlays, error) {
 	if !c.setup.confines() {
@@ -36,13 +36,14 @@ func (c *Capability) Stage(ctx context.Context, ended <-chan struct{}, layers []
 		o.giveBack = sync.OnceValue(giveBack)
 	}
 	if err := c.setup.Sandbox.Stage(ctx, namespace, layers); err != nil {
-		_ = o.Close() // the failure counts
+		_ = o.Close() // the first error counts
 		return nil, err
 	}
 	return o, nil
 }
 
-// TryOverlay returns why changes of commands cannot be staged in a directory, or nil.
+// TryOverlay returns an error that says why changes of commands cannot be staged in a directory, or nil
+// if they can.
 func (c *Capability) TryOverlay(ctx context.Context, dir string) error {
 	if !c.setup.confines() {
 		return sandbox.ErrOverlay
@@ -50,30 +51,30 @@ func (c *Capability) TryOverlay(ctx context.Context, dir string) error {
 	return c.setup.Sandbox.TryOverlay(ctx, dir)
 }
 
-// At is as [capability.StagedTree] has it.
+// At implements [capability.StagedTree].
 func (o *Overlays) At(path string) string { return o.namespace.At(path) }
 
-// Resolve is as [capability.StagedTree] has it.
+// Resolve implements [capability.StagedTree].
 func (o *Overlays) Resolve(path string) (string, error) { return o.namespace.Resolve(path) }
 
-// Run runs a program for this process that sees the same files as commands; see [sandbox.Sandbox.Run].
+// Run runs a program of this process so that it sees the same files as commands; see [sandbox.Sandbox.Run].
 func (o *Overlays) Run(ctx context.Context, dir string, argv, env []string, input []byte, most int) ([]byte, error) {
 	return o.sandbox.Run(ctx, o.namespace, process.Command{Path: argv[0], Args: argv, Env: env, Dir: dir}, input, most)
 }
 
-// Open opens a directory with an overlay over it. The file is the caller's.
+// Open opens a directory with an overlay over it. The caller closes the file.
 func (o *Overlays) Open(root string) (*os.File, error) { return o.namespace.Overlaid(root) }
 
-// Sought reports whether commands over these overlays tried to reach something beyond their
-// loopback, or something on it where nothing listened.
+// Sought reports whether commands that use these overlays tried to reach something beyond their
+// loopback, and whether they tried to connect to a port of it where nothing listened.
 func (o *Overlays) Sought(ctx context.Context) (beyond, refused bool, err error) {
 	return o.sandbox.Sought(ctx, o.namespace)
 }
 
-// Close ends the use of the overlays. It is safe to repeat.
+// Close ends the use of the overlays. It may be called more than once.
 func (o *Overlays) Close() error { return o.giveBack() }
 
-// at is the path under which this process finds what the command finds at path.
+// at returns the path by which this process finds what the command sees at path.
 func (h *confinement) at(path string) string {
 	if h.Staged == nil {
 		return path
@@ -81,7 +82,7 @@ func (h *confinement) at(path string) string {
 	return h.Staged.At(path)
 }
 
-// resolve is [filepath.EvalSymlinks] as the command sees files.
+// resolve is [filepath.EvalSymlinks] for the files that the command sees.
 func (h *confinement) resolve(path string) (string, error) {
 	if h.Staged == nil {
 		return filepath.EvalSymlinks(path)

@@ -14,7 +14,7 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// staged has what commands change lie in an overlay, until ended is closed.
+// staged puts an overlay over the session's directory for its commands, until ended is closed.
 func (s *session) staged(c *shell.Capability, ended <-chan struct{}) {
 	s.tb.Helper()
 	store := filepath.Join(filepath.Dir(s.dir), "stage")
@@ -34,7 +34,7 @@ func (s *session) staged(c *shell.Capability, ended <-chan struct{}) {
 		if err != nil {
 			return err
 		}
-		end := func() { _ = o.Close() } // it only gives back
+		end := func() { _ = o.Close() } // it only gives the overlays back
 		p.Ended, p.Staged, p.Discard, p.Made = ended, o, end, func() string {
 			end()
 			return ""
@@ -43,8 +43,8 @@ func (s *session) staged(c *shell.Capability, ended <-chan struct{}) {
 	}
 }
 
-// Commands whose changes are staged find what others of their session changed, in the directories
-// that these made too, and a later session finds it again.
+// TestStagedCommands: commands see the staged changes of others of their session, also in directories
+// that those made, and a later session sees them again.
 func TestStagedCommands(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
@@ -78,7 +78,7 @@ func TestStagedCommands(t *testing.T) {
 	}
 }
 
-// names are those in a directory.
+// names returns the names in a directory.
 func (s *session) names(dir string) (names []string) {
 	s.tb.Helper()
 	entries, err := os.ReadDir(dir)
@@ -91,7 +91,7 @@ func (s *session) names(dir string) (names []string) {
 	return names
 }
 
-// A commit that is made in an overlay is told of, as others are.
+// TestCommitsThatAreStaged: a commit in an overlay is reported like any other.
 func TestCommitsThatAreStaged(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "git")
@@ -108,7 +108,7 @@ func TestCommitsThatAreStaged(t *testing.T) {
 	}
 }
 
-// Where there is no sandbox there is no overlay.
+// TestStagedWithoutSandbox: without a sandbox there is no overlay.
 func TestStagedWithoutSandbox(t *testing.T) {
 	t.Parallel()
 	c := newShell(t)
@@ -120,8 +120,8 @@ func TestStagedWithoutSandbox(t *testing.T) {
 	}
 }
 
-// Directories that lie on the disk get other names in an overlay, with all that is in them, also from
-// programs that know no other way, and what a failed call leaves is as it was.
+// TestStagedDirectoriesAreRenamed renames directories that exist in the lower directory, also with programs
+// that only call rename. All their files move along, and a rename that fails changes nothing.
 func TestStagedDirectoriesAreRenamed(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "git")

@@ -73,7 +73,7 @@ func (c *coldChild) share(ctx context.Context) (err error) {
 	return err
 }
 
-// apart makes a namespace for this command alone, with the overlays of its session.
+// apart makes a namespace for this command alone, with the overlays of its session, if any.
 func (c *coldChild) apart(ctx context.Context) (*sandbox.Namespace, error) {
 	if c.held.Staged == nil {
 		return c.setup.Sandbox.NewNamespace(ctx)

@@ -16,8 +16,8 @@ import (
 // The report itself comes back in a file that commands can write: it is a claim, of a
 // place that is looked at before it is believed.
 type report struct {
-	// file is where the report is to lie, at where this process finds it, and start the real
-	// directory at the beginning.
+	// file is the report's path for the command, at its path for this process, and start the
+	// real directory at the beginning.
 	file, at, start string
 	// fifo is our end of file where that is a FIFO: one can be written to where no file
 	// can. It is nil otherwise.

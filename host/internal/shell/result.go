@@ -41,7 +41,7 @@ type result struct {
 	limit, limitText string
 	// made reports protected files that were made, undone or replaced.
 	made string
-	// lacks says what the history does not have of what it changed.
+	// lacks says which of its changes the history does not keep.
 	lacks string
 	began time.Time
 	took  time.Duration

@@ -13,10 +13,10 @@ func (c *coldChild) tells() bool {
 	return (c.scope.History != nil || c.held.Staged != nil) && c.held.sandboxed && !c.held.readOnly && !c.held.lasting && c.setup.Sandbox.Tells()
 }
 
-// places are the directories in which the command may change files of the user.
+// places returns the directories in which the command may change files of the user.
 func (h *confinement) places() []string { return slices.Concat(h.Working, h.Repositories, h.Opened) }
 
-// tell begins the reports. The command waits until its history or mover has handled each.
+// tell begins the reports. At each change the command waits until its history or mover has handled the report.
 func (c *coldChild) tell() error {
 	switch {
 	case !c.tells():

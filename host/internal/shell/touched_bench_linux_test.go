@@ -12,7 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell"
 )
 
-// BenchmarkHistory compares confined commands with and without a history, in turn.
+// BenchmarkHistory compares sandboxed commands with and without a history, by turns.
 func BenchmarkHistory(b *testing.B) {
 	for name, command := range map[string]string{
 		"Nothing": "touch /tmp/x", "OneFile": "date +%N > f", "ManyFiles": "mkdir many && cd many && for i in {1..10000}; do : >$i; done && cd .. && rm -r many",
@@ -48,7 +48,7 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-// sample are the times that calls took.
+// sample holds the times that calls took.
 type sample []float64
 
 func (t *sample) add(b *testing.B, s *session, c *shell.Capability, args json.RawMessage) {

@@ -19,10 +19,10 @@ import (
 
 var whole = history.Selection{Call: "call"}
 
-// secret is what no history may have.
+// secret is text that no history may contain.
 const secret = "secret-4711-that-is-nowhere-else"
 
-// hides reports whether a secret is in no file of a history, compressed or not, and in nothing that it gives back.
+// hides fails the test if the secret is in a file of the history or in a content that the history returns.
 func hides(t *testing.T, s *session, h *history.Store) {
 	t.Helper()
 	changes, err := h.List(t.Context(), history.Selection{})
@@ -58,7 +58,7 @@ func hides(t *testing.T, s *session, h *history.Store) {
 	}
 }
 
-// swapping are programs that have a path lead elsewhere while others use it.
+// swapping are programs that make a path lead elsewhere while other threads use it.
 var swapping = map[string]string{
 	"a directory": `
 import os, threading, time
@@ -106,7 +106,7 @@ for act in (lambda: open("hidden", "a"), lambda: os.rename("hidden", "h"), lambd
 `,
 }
 
-// TestHistoryIsNoWayOut has commands try to have the history take what they may not read themselves.
+// TestHistoryIsNoWayOut has commands try to make the history keep files that they may not read themselves.
 func TestHistoryIsNoWayOut(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "python3")
@@ -124,7 +124,7 @@ func TestHistoryIsNoWayOut(t *testing.T) {
 			}
 			hides(t, s, h)
 			if _, err := h.Restore(t.Context(), whole, history.RestoreOptions{Force: true}); err != nil {
-				t.Log(err) // what is a link by now is refused
+				t.Log(err) // files that are links now are refused
 			}
 			hides(t, s, h)
 			for _, path := range s.hidden {
@@ -136,7 +136,7 @@ func TestHistoryIsNoWayOut(t *testing.T) {
 	}
 }
 
-// TestHistoryDoesNotHang has commands make what cannot be read, or not to its end.
+// TestHistoryDoesNotHang has commands make files that cannot be read, or not to their ends.
 func TestHistoryDoesNotHang(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "python3")
@@ -174,7 +174,7 @@ for i in range(300): os.mkdir("d"*10); os.chdir("d"*10)' && mv dddddddddd e`},
 	}
 }
 
-// TestTasksAreUndone lists what a task changes while it runs, and under its call when it has ended.
+// TestTasksAreUndone lists what a background task changes, while it runs and when it has ended, and undoes it.
 func TestTasksAreUndone(t *testing.T) {
 	t.Parallel()
 	s, c, h := watched(t)
@@ -200,13 +200,13 @@ func TestTasksAreUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := snapshot(t, s.dir)
-	delete(after, "/go") // nobody's command made it
+	delete(after, "/go") // no command made it
 	if d := differences(before, after); d != "" {
 		t.Errorf("restored, the tree is another:\n%s", d)
 	}
 }
 
-// changed are the files of a list, each once, in order.
+// changed returns the names of the files in a list, sorted, each once.
 func changed(list []history.Change) []string {
 	var names []string
 	for _, c := range list {
@@ -228,7 +228,8 @@ func awaitFile(t *testing.T, path string) {
 	}
 }
 
-// TestUnknownChanges says once, under the call, that it is not known what a command changed without a sandbox that tells it.
+// TestUnknownChanges runs commands whose changes no sandbox reports: the history says once, under the call, that they are not
+// known.
 func TestUnknownChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -267,7 +268,7 @@ func TestUnknownChanges(t *testing.T) {
 	}
 }
 
-// TestManyFiles has a command change a hundred thousand files and more: what it says then is true.
+// TestManyFiles has a command change more than a hundred thousand files: what the result says about that is true.
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
 	testenv.SkipUnlessThorough(t)

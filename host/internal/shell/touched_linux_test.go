@@ -18,7 +18,7 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// made is a repository that commands change, as shell text that makes it.
+// made is shell text that makes the repository which commands change.
 const made = `
 set -e
 git init -q -b main .
@@ -40,7 +40,7 @@ git checkout -q main
 tar cf archive.tar -C dir f.txt deep; echo dirty >> c.txt
 `
 
-// changers are commands of which each is undone, and what they need.
+// changers are commands that are undone, and the tools that they need.
 var changers = map[string]struct{ text, needs string }{
 	"sed -i":            {"sed -i s/one/two/ *.txt dir/*.txt", ""},
 	"git commit":        {"echo x >> a.txt && git commit -qam m", "git"},
@@ -92,7 +92,7 @@ var changers = map[string]struct{ text, needs string }{
 	"exchange":          {`python3 -c 'import ctypes; l = ctypes.CDLL(None); l.syscall(316 if __import__("platform").machine() == "x86_64" else 276, -100, b"dir", -100, b"run", 2)'`, "python3"},
 }
 
-// snapshot is all that lies below a directory: kinds, modes, links and contents.
+// snapshot returns all that is below a directory: kinds, modes, link targets and contents.
 func snapshot(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	out := make(map[string]string)
@@ -128,7 +128,7 @@ func snapshot(tb testing.TB, dir string) map[string]string {
 	return out
 }
 
-// differences are those between two trees.
+// differences returns the differences between two trees.
 func differences(was, is map[string]string) string {
 	var out []string
 	for path := range maps.Keys(was) {
@@ -145,11 +145,11 @@ func differences(was, is map[string]string) string {
 	return strings.Join(out[:min(len(out), 20)], "\n")
 }
 
-// watched is a session with a repository, a shell in a sandbox that tells, and a history.
+// watched returns a session with a history, and a shell whose sandbox reports changes.
 func watched(tb testing.TB) (*session, *shell.Capability, *history.Store) {
 	tb.Helper()
 	s := newSession(tb)
-	tb.Cleanup(func() { // directories that a command closed could not be removed
+	tb.Cleanup(func() { // else directories without permissions could not be removed
 		_ = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, _ error) error {
 			if d != nil && d.IsDir() {
 				return os.Chmod(path, 0o700)
@@ -168,7 +168,7 @@ func watched(tb testing.TB) (*session, *shell.Capability, *history.Store) {
 	return s, c, h
 }
 
-// TestCommandsAreUndone runs commands that people run, gives the tree back what it was, and undoes that.
+// TestCommandsAreUndone runs commands that people run, restores the tree, and undoes that.
 func TestCommandsAreUndone(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "git")
@@ -222,8 +222,8 @@ func outside(tb testing.TB, dir, text string) {
 	}
 }
 
-// TestLargeFilesOfCommands has files that are too large to be kept: moved, they are moved back, new ones are removed, and
-// where one was changed the others are restored without it.
+// TestLargeFilesOfCommands changes files that are too large to be kept. Moved ones are moved back, new ones are removed, and
+// if one was changed, the other files are restored without it.
 func TestLargeFilesOfCommands(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, note, conflict, left string }{
@@ -250,7 +250,7 @@ func TestLargeFilesOfCommands(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), test.conflict) {
 					t.Errorf("restoring: %v; want %s", err, test.conflict)
 				}
-				if name == "swapped names" { // nor goes it alone
+				if name == "swapped names" { // nor by itself
 					_, err = h.Restore(t.Context(), history.Selection{Path: filepath.Join(s.dir, "dir/f")}, history.RestoreOptions{})
 					if err == nil {
 						t.Error("it is written over")

@@ -38,26 +38,26 @@ type Session interface {
 	Ended() <-chan struct{}
 	// Backgrounds reports whether commands may move to the background.
 	Backgrounds() bool
-	// Staging is what keeps the changes of commands from the disk; nil has them made there.
+	// Staging keeps the changes of commands from the disk; nil if they are made there.
 	Staging() Staging
 	// Reachable has others of this user reach the network of the session's commands by dial.
 	Reachable(dial func(ctx context.Context, port int) (net.Conn, error))
 }
 
-// Layer is where the changes of commands in a directory lie.
+// Layer says where the changes of commands in a directory are stored.
 type Layer = sandbox.Layer
 
 // Staging keeps the changes of a session's commands from the disk. It is safe for concurrent use.
 type Staging interface {
-	// Begin returns where the changes in directories lie, none of which lies in another one, for
-	// a command that is about to find them. Nobody else changes them before end is called.
+	// Begin returns the layers of directories, none of which is in another one, for a command that
+	// is about to use them. Nothing but commands changes the layers before end is called.
 	Begin(roots []string) (layers []Layer, end func(), err error)
-	// Shows says that commands find tree.
+	// Shows says that commands see tree.
 	Shows(tree paths.View)
-	// Mounted says that what a layer holds is to be changed by way of the directory that open
-	// opens, for the callee to close.
+	// Mounted says that a layer is mounted: from now on its files must be changed through the
+	// directory that open opens. The callee closes that directory.
 	Mounted(l Layer, open func() (*os.File, error)) error
-	// Scan finds out what a call's command, which began at a time, changed.
+	// Scan finds out what the call's command has changed since it began.
 	Scan(ctx context.Context, began time.Time) error
 }
 

@@ -173,7 +173,7 @@ func Examine(ctx context.Context, o Options) sandbox.Report {
 	return report
 }
 
-// existing is the nearest directory that is there, from one upwards: what is to be made is going to lie in it.
+// existing returns dir, or the nearest directory above it that exists: missing ones will be made there.
 func existing(dir string) string {
 	for ; filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err == nil {

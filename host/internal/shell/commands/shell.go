@@ -112,7 +112,7 @@ func (s *Shell) SandboxPolicy(ctx context.Context, confined, writes bool) (capab
 	made.Repositories = repositories(&made, s.call.Memory.Lookups().Follow)
 	live := s.runner.copies()
 	if _, tried := staging.(Trial); tried {
-		live = nil // what they come to would last
+		live = nil // a trial's changes of the copies would last
 	}
 	complete := func() error {
 		return sandboxPolicy(ctx, &s.runner.options, &s.call, policy, &made, writes && s.runner.protects(), live)

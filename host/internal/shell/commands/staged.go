@@ -15,8 +15,8 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
 )
 
-// stage has overlays keep the changes of a command from the disk, completes its policy by what is
-// found there, and has the changes looked for when it has ended.
+// stage mounts overlays that keep the changes of a command from the disk, completes its policy from the
+// staged files, and has the changes recorded when the command has ended.
 func (s *Shell) stage(ctx context.Context, staging Staging, p *capability.SandboxPolicy, writes bool, complete func() error) error {
 	began := time.Now()
 	overlays, end, err := s.mount(ctx, staging, p)
@@ -57,11 +57,11 @@ func (s *Shell) stage(ctx context.Context, staging Staging, p *capability.Sandbo
 	return nil
 }
 
-// Show makes the rules see the staged files before the first command of a session is judged: an
+// Show makes the rules see the staged files before the first command of a session is judged, because an
 // earlier process may have staged something. working are the session's directories.
 func (s *Shell) Show(ctx context.Context, working []string) error {
 	staging := s.call.Session.Staging()
-	// All of a command's directories: one that lies around others cannot be mounted over them later.
+	// All directories of a command: an overlay cannot be mounted later if its directory contains others.
 	p := &capability.SandboxPolicy{Working: slices.Concat(working, s.runner.writable(working)), Ended: s.call.Session.Ended()}
 	p.Repositories = repositories(p, s.call.Memory.Lookups().Follow)
 	overlays, end, err := s.mount(ctx, staging, p)
@@ -77,7 +77,7 @@ func (s *Shell) Show(ctx context.Context, working []string) error {
 // longestScan bounds the search for what a command changed.
 const longestScan = time.Minute
 
-// scanned records what a command changed, and returns a sentence on what went wrong.
+// scanned records what a command changed. If that fails, it returns a sentence that says so.
 func scanned(staging Staging, began time.Time) string {
 	ctx, cancel := context.WithTimeout(context.Background(), longestScan)
 	defer cancel()
@@ -105,7 +105,7 @@ func (s *Shell) mount(ctx context.Context, staging Staging, p *capability.Sandbo
 		return nil, nil, unstaged(err)
 	}
 	end = func() {
-		_ = overlays.Close() // nothing more is to be told
+		_ = overlays.Close() // the command has ended, and its result stands
 		ended()
 	}
 	for _, l := range layers {
@@ -117,7 +117,7 @@ func (s *Shell) mount(ctx context.Context, staging Staging, p *capability.Sandbo
 	return overlays, end, nil
 }
 
-// unstaged is the error of a command whose changes cannot be staged.
+// unstaged returns the error for a command whose changes cannot be staged.
 func unstaged(err error) error {
 	code := abi.CodeIO
 	if errors.Is(err, sandbox.ErrOverlay) {
@@ -126,7 +126,7 @@ func unstaged(err error) error {
 	return abi.Errorf(code, "the command was not run, because its changes cannot be staged: %w", err)
 }
 
-// outermost returns the directories that exist and do not lie in another one of dirs.
+// outermost returns the directories that exist and are not in another one of dirs, each once.
 func outermost(dirs []string) []string {
 	var out []string
 	for _, dir := range dirs {
@@ -138,8 +138,8 @@ func outermost(dirs []string) []string {
 	return out
 }
 
-// Stages returns why changes of commands cannot be staged in a directory, or nil. It makes the
-// directory if that is missing.
+// Stages returns an error that says why changes of commands cannot be staged in a directory, or nil if
+// they can. It makes the directory if it is missing.
 func (r *Runner) Stages(ctx context.Context, dir string) error {
 	e, err := r.open(ctx)
 	if err != nil {

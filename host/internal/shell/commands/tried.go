@@ -11,11 +11,11 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell"
 )
 
-// Trial is the staging of a command that is tried before a person is asked about it. It also stages
-// changes in the directories for temporary files.
+// Trial is the staging of a command in a trial, before a person is asked about the command. It also
+// stages changes in the directories for temporary files.
 type Trial interface {
 	Staging
-	// Scrap returns an overlay for a directory whose changes are thrown away.
+	// Scrap returns a layer for a directory whose changes are thrown away.
 	Scrap(dir string) (Layer, error)
 	// Hides reports whether a repository's .git directory is hidden from the command, because rules
 	// withhold files that the git history may hold.
@@ -46,7 +46,7 @@ func layers(staging Staging, roots []string, p *capability.SandboxPolicy) ([]Lay
 	return append(layers, scrap), end, nil
 }
 
-// tried finds out, when a command that was tried has ended, whether it wanted the network.
+// tried finds out whether a command wanted the network, when its trial has ended.
 func tried(trial Trial, o *shell.Overlays) {
 	ctx, cancel := context.WithTimeout(context.Background(), longestScan)
 	defer cancel()
@@ -60,8 +60,8 @@ func tried(trial Trial, o *shell.Overlays) {
 	}
 }
 
-// mask hides .git directories from a command that is tried, if rules withhold files that they may
-// hold.
+// mask hides .git directories from a command in a trial, if rules withhold files that the git history
+// may hold.
 func (m *policyMaker) mask(ctx context.Context, trial Trial, p *capability.SandboxPolicy) {
 	const name = "/.git"
 	var dirs []string
@@ -81,7 +81,7 @@ func (m *policyMaker) mask(ctx context.Context, trial Trial, p *capability.Sandb
 			continue
 		}
 		m.places.Hidden = append(m.places.Hidden, dir)
-		if _, err := os.Lstat(dir); err == nil { // it may lie below a file
+		if _, err := os.Lstat(dir); err == nil { // not if its parent is a file
 			trial.Missed("a trial does not see " + dir + ", because rules hide files that the git history may hold")
 		}
 	}

@@ -44,9 +44,9 @@ type Copy struct {
 }
 
 // Take copies a configuration in a directory that commands write in, both by their real paths,
-// into a new directory in temp. At is a path by which this process finds what commands find at
-// another one, nil the same path. It fails with [fs.ErrInvalid] where it is no plain file of
-// moderate size.
+// into a new directory in temp. at returns the path by which this process finds what commands
+// see at a path; nil stands for the same path. Take fails with [fs.ErrInvalid] if the
+// configuration is not a regular file of moderate size.
 func Take(path, writable, temp string, at func(path string) string) (*Copy, error) {
 	c := &Copy{Path: path}
 	if at == nil {

@@ -271,8 +271,8 @@ const (
 	remotes = "/refs/remotes/"
 )
 
-// descriptors is where paths lie that lead elsewhere than links say: by directories that this
-// process has open.
+// descriptors begins paths that go through a directory which this process has open, such as an overlay.
+// They are not resolved: the link in /proc names a path at which this process finds another directory.
 const descriptors = "/proc/self/fd/"
 
 // repositoryOf finds the repository that a directory lies in, as git does and without

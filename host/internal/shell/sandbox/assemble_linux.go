@@ -32,7 +32,7 @@ type assembly struct {
 	// closing are mounts that become read-only when all is in place.
 	closing []calls.Arg
 	links   int // how many files are shown as copies
-	// over are the overlays in which sources are found.
+	// over are the overlays through which sources are found.
 	over *overlays
 }
 
@@ -411,7 +411,7 @@ func (a *assembly) filter(filter seccomp.Program) {
 	a.install("installing the filter of calls", filter, 0)
 }
 
-// install is filter, with flags, and returns what the call does.
+// install is filter with flags. It returns the result of the call: the listener, if the flags ask for one.
 func (a *assembly) install(what string, filter seccomp.Program, flags uintptr) calls.Arg {
 	a.Call("taking no new privileges", unix.SYS_PRCTL, calls.Int(unix.PR_SET_NO_NEW_PRIVS), calls.Int(1), calls.Int(0), calls.Int(0), calls.Int(0))
 	program := a.Bytes(binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint64(nil, uint64(len(filter))), 0))

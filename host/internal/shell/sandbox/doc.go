@@ -22,14 +22,14 @@
 //
 // # Overlays
 //
-// With [Sandbox.Stage] the commands of a session find overlays over directories: what they change
-// there lies elsewhere, and the directories stay as they are. The overlays are mounted in a
-// namespace of mounts from which the sandboxes are made, each over the directory itself, so that a
-// sandbox with them is made as any other one. All its commands have the same file systems in common,
-// so that they find, and are told by inotify, what others change. This process finds it by
-// [Namespace.At], and changes it there, too. A command is refused that could change anything but
-// what lies in overlays, its temporary folder and [Spec].Unstaged, and so is each one where another
-// directory lies at the path of one with an overlay.
+// With [Sandbox.Stage] the commands of a session see overlays over directories: their changes go to
+// upper directories elsewhere, and the directories themselves stay as they are. The overlays are
+// mounted in a mount namespace from which the sandboxes are made, each at the path of its directory,
+// so a sandbox with overlays is made like any other. All commands of the session share these file
+// systems: they see each other's changes, and inotify reports them. This process reads and changes
+// the files by [Namespace.At]. A command is refused if it could change anything outside the overlays,
+// its temporary folder and [Spec].Unstaged. All commands are refused if a directory with an overlay
+// was moved or replaced.
 //
 // # Against whom, and what not
 //

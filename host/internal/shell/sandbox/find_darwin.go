@@ -60,7 +60,7 @@ var weaker = []string{
 // Copies reports whether files can be shown as copies; see [Spec].Copies.
 func (*Sandbox) Copies() bool { return false }
 
-// Tells reports false: this system does not let a command be told of; see [Wrapped.Tell].
+// Tells reports false: this system cannot report what a command changes; see [Wrapped.Tell].
 func (*Sandbox) Tells() bool { return false }
 
 // ProxySocket is empty: a proxy listens on the machine's loopback.

@@ -24,7 +24,7 @@ type launcher struct {
 	// common is the namespace of commands whose specification names none.
 	common *Namespace
 	waits  atomic.Int32 // how many processes wait for commands
-	// tells says that commands can tell what they are about to change.
+	// tells says that commands can report changes before they make them.
 	tells bool
 }
 
@@ -39,8 +39,8 @@ func newLauncher(ctx context.Context, o Options) (*launcher, error) {
 	return l, nil
 }
 
-// try makes a common namespace and runs a command that does nothing, also where it cannot tell that: a
-// filter around this program may have a listener already.
+// try makes a common namespace and runs a command that does nothing. If the command fails, it tries without
+// reports of changes: a seccomp filter around this program may have a listener already.
 func (l *launcher) try(ctx context.Context, users bool) (err error) {
 	if l.common, err = newNamespace(ctx, l.options.Supervisors, users); err != nil {
 		return err

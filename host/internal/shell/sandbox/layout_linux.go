@@ -48,7 +48,8 @@ func newLayout(o Options, spec Spec, over *overlays) (*layout, error) {
 	return l, nil
 }
 
-// stagedOnly fails where a command that is staged could change something for real.
+// stagedOnly fails if a command that uses overlays could change anything outside them, apart from
+// its temporary folder and [Spec].Unstaged.
 func (l *layout) stagedOnly(spec Spec) error {
 	switch {
 	case l.seen.over == nil && spec.Staged:

@@ -73,7 +73,7 @@ func mountsOf(table *os.File) (*mounts, error) {
 	return parseMounts(content)
 }
 
-// mountsIn are those that a table lists which others read, too.
+// mountsIn returns the mounts in a table that others may read at the same time.
 func mountsIn(table int) (*mounts, error) {
 	content, err := io.ReadAll(io.NewSectionReader(descriptor(table), 0, maxTable))
 	if err != nil {

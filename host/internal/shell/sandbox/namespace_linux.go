@@ -20,13 +20,14 @@ import (
 )
 
 // Namespace is what the commands of a session have in common: a user namespace, a network
-// with a loopback of its own, on which they reach each other's servers, and perhaps overlays. It
-// lasts as long as it is open or a process is in it.
+// with a loopback of its own, on which they reach each other's servers, and overlays, if there
+// are any. It lasts as long as it is open or a process is in it.
 type Namespace struct {
 	user, net *os.File // user is nil where root does without
 	templates templates
 	sockets   sockets
-	// overlays are those of [Sandbox.Stage], which holds staging, or another namespace's.
+	// overlays are those that [Sandbox.Stage] has mounted, which holds staging, or, if beside is
+	// set, those of another namespace.
 	overlays atomic.Pointer[overlays]
 	staging  sync.Mutex
 	beside   bool

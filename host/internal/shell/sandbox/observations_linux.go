@@ -48,7 +48,7 @@ func newObservations(over *overlays) *observations {
 	return &observations{over: over, files: make(map[string]observation), access: make(map[access]error), globs: make(map[string]listing)}
 }
 
-// lstat is [os.Lstat] of what commands find at a path.
+// lstat is [os.Lstat] for a path as commands see it.
 func (o *observations) lstat(path string) (fs.FileInfo, error) {
 	seen, ok := o.files[path]
 	if !ok {

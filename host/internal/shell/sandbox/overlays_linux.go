@@ -22,13 +22,13 @@ import (
 	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
-// overlays are mounted over directories, in a namespace of mounts of which the commands of a
-// session have copies. All of them have the same file systems in common, and so has this process,
-// by descriptors of the directories. Once made, a list stays as it is.
+// overlays are the overlays over directories, in a mount namespace of which each command of a
+// session has a copy. The commands share the file systems with each other and with this process,
+// which holds descriptors of the overlaid directories. The list does not change after it is made.
 //
-// Nil is none: then each path is this machine's.
+// Nil means that there are no overlays: each path is then the host's.
 type overlays struct {
-	// mounts is the namespace, and table where the kernel lists its mounts.
+	// mounts is the namespace, and table the file in which the kernel lists its mounts.
 	mounts, table *os.File
 	list          []*overlaid
 }
@@ -37,13 +37,14 @@ type overlays struct {
 type overlaid struct {
 	Layer
 	dir *os.File
-	// device is that of the overlay, as tables of mounts have it.
+	// device is the overlay's device number, as tables of mounts show it.
 	device string
-	// below is this machine's directory, which is held so that no other one is taken for it.
+	// below is the directory on the host. It is held open so that its inode is not reused by another
+	// directory.
 	below *os.File
 }
 
-// over is the overlay in which a path lies, and the rest of the path there.
+// over returns the overlay that a path is in, and the rest of the path there; nil if there is none.
 func (o *overlays) over(path string) (one *overlaid, rest string) {
 	if o == nil {
 		return nil, ""
@@ -56,8 +57,8 @@ func (o *overlays) over(path string) (one *overlaid, rest string) {
 	return nil, ""
 }
 
-// at is a path by which this process finds what commands find at a clean one. What is above its
-// last name may have no links.
+// at returns the path by which this process finds what commands see at a clean path. Only the
+// path's last name may be a symbolic link.
 func (o *overlays) at(path string) string {
 	one, rest := o.over(path)
 	if one == nil {
@@ -68,8 +69,8 @@ func (o *overlays) at(path string) string {
 
 func (o *overlays) lstat(path string) (fs.FileInfo, error) { return os.Lstat(o.at(path)) }
 
-// hostMounts are those that the mounts of a sandbox are copied from.
-// A command that ends may still be watched when its session closes the overlays.
+// hostMounts returns the mounts that a sandbox's mounts are copied from. It fails if the overlays are
+// closed, which a session may do while a command that is ending is still watched.
 func (o *overlays) hostMounts() (m *mounts, err error) {
 	if o == nil {
 		return hostMounts()
@@ -82,8 +83,8 @@ func (o *overlays) hostMounts() (m *mounts, err error) {
 	return m, errors.Join(closed, err)
 }
 
-// verify fails with [ErrChanged] where an overlay is not over its directory any more, since that
-// was moved or removed: another one that lies there now would be open to changes.
+// verify fails with [ErrChanged] if an overlay is no longer over its directory, because the directory
+// was moved or removed: commands could change another directory that is there now.
 func (o *overlays) verify(host *mounts) error {
 	if o == nil {
 		return nil
@@ -96,7 +97,7 @@ func (o *overlays) verify(host *mounts) error {
 	return o.verifyBelow()
 }
 
-// verifyBelow is verify as far as this machine's own directories tell.
+// verifyBelow is the part of verify that looks at the host's directories alone.
 func (o *overlays) verifyBelow() error {
 	if o == nil {
 		return nil
@@ -114,7 +115,7 @@ func (o *overlaid) moved() error {
 	return fmt.Errorf("%w: %s was moved or replaced since commands of the session run over it; put the directory back, or start a new session", ErrChanged, o.Root)
 }
 
-// stores are the directories with what lies in the overlays.
+// stores returns the upper and work directories of the overlays.
 func (o *overlays) stores() (dirs []string) {
 	if o != nil {
 		for _, one := range o.list {
@@ -124,7 +125,7 @@ func (o *overlays) stores() (dirs []string) {
 	return dirs
 }
 
-// close gives the overlays up. They are unmounted when no command has them any more.
+// close closes the overlays. The kernel unmounts them when no command has them any more.
 func (o *overlays) close() error {
 	if o == nil {
 		return nil
@@ -136,9 +137,10 @@ func (o *overlays) close() error {
 	return err
 }
 
-// Stage mounts overlays over directories, in which the commands that share a namespace find them
-// from then on. Those that are mounted already stay. The error wraps [ErrOverlay] where this machine
-// does not do that; commands whose [Spec] says Staged are refused then.
+// Stage mounts overlays over directories. The commands that share the namespace see them from then
+// on. Overlays that are mounted already stay, unless a layer has another generation: then all are
+// mounted anew. The error wraps [ErrOverlay] if this machine cannot mount overlays; commands whose
+// [Spec] says Staged are refused then.
 func (s *Sandbox) Stage(ctx context.Context, n *Namespace, layers []Layer) error {
 	if s.own == nil || n == nil {
 		return fmt.Errorf("%w: only sandboxes that Toolquay makes itself have overlays, not bubblewrap", ErrOverlay)
@@ -165,12 +167,12 @@ func (s *Sandbox) Stage(ctx context.Context, n *Namespace, layers []Layer) error
 	return n.templates.forgetAll()
 }
 
-// outdated reports whether layers are of another generation than those that are mounted.
+// outdated reports whether one of layers is of another generation than the mounted ones.
 func (o *overlays) outdated(layers []Layer) bool {
 	return o != nil && slices.ContainsFunc(layers, func(l Layer) bool { return l.Generation != o.list[0].Generation })
 }
 
-// missing returns the layers that are not mounted, and fails where they cannot be.
+// missing returns the layers that are not mounted yet. It fails if one of them cannot be mounted.
 func (o *overlays) missing(layers []Layer) ([]Layer, error) {
 	var all, fresh []Layer
 	if o != nil {
@@ -204,7 +206,7 @@ func (o *overlays) missing(layers []Layer) ([]Layer, error) {
 	return fresh, nil
 }
 
-// below is a point in a directory at which something is mounted; empty is none.
+// below returns a mount point inside a directory; empty if there is none.
 func (m *mounts) below(dir string) string {
 	for _, list := range m.on {
 		for _, one := range list {
@@ -216,7 +218,7 @@ func (m *mounts) below(dir string) string {
 	return ""
 }
 
-// mountOverlays mounts further overlays beside those that there are.
+// mountOverlays mounts further overlays beside those that are mounted.
 func (s *Sandbox) mountOverlays(ctx context.Context, n *Namespace, was *overlays, fresh []Layer) (_ *overlays, err error) {
 	now := &overlays{}
 	defer func() {
@@ -255,7 +257,7 @@ func (s *Sandbox) mountOverlays(ctx context.Context, n *Namespace, was *overlays
 	return &overlays{was.mounts, was.table, slices.Concat(was.list, now.list)}, errors.Join(now.mounts.Close(), now.table.Close())
 }
 
-// release closes what there is of overlays that were not made.
+// release closes the files of overlays that could not be made.
 func (o *overlays) release() {
 	files := []*os.File{o.mounts, o.table}
 	for _, one := range o.list {
@@ -263,13 +265,13 @@ func (o *overlays) release() {
 	}
 	for _, f := range files {
 		if f != nil {
-			_ = f.Close() // nothing comes of it
+			_ = f.Close() // nothing was written
 		}
 	}
 }
 
-// assembleOverlays is the program that mounts overlays, and opens the namespace of their mounts, the
-// table of these, and the directories with an overlay over them.
+// assembleOverlays returns a program that mounts overlays, and the descriptors that it opens: the mount
+// namespace, the table of its mounts, and each overlaid directory.
 func assembleOverlays(n *Namespace, was *overlays, fresh []Layer) (p *calls.Program, opened []calls.Arg) {
 	a := &assembly{Program: &calls.Program{}}
 	n.join(a.Program)
@@ -287,7 +289,7 @@ func assembleOverlays(n *Namespace, was *overlays, fresh []Layer) (p *calls.Prog
 	return a.Program, opened
 }
 
-// unmountable is the error of a program that mounts overlays.
+// unmountable returns the error for a program that failed to mount overlays.
 func unmountable(err error) error {
 	if judged := Judge(err); errors.Is(judged, ErrChanged) {
 		return judged
@@ -298,7 +300,7 @@ func unmountable(err error) error {
 	return err
 }
 
-// identify finds out the device of an overlay.
+// identify sets the device number of an overlay.
 func (o *overlaid) identify() error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(o.dir.Fd()), &stat); err != nil {
@@ -308,21 +310,21 @@ func (o *overlaid) identify() error {
 	return nil
 }
 
-// enter joins the namespace in which the overlays are mounted.
+// enter joins the mount namespace of the overlays.
 func (o *overlays) enter(a *assembly) {
 	if o != nil {
 		a.Call("joining the overlays", unix.SYS_SETNS, a.Hold(o.mounts), calls.Int(unix.CLONE_NEWNS))
 	}
 }
 
-// firstFixed is the first of the descriptors by which an overlay is told its directories. The paths
-// of these could be longer than what the kernel takes of an option, and hold characters that mean
-// something there; commands, which see the options, are not told them either.
+// firstFixed is the first of the descriptors by which mount options name the directories of an
+// overlay. Their paths could be too long for an option, or contain characters that have a meaning
+// there. Besides, commands can read the options, and need not know the paths.
 const firstFixed = 500
 
-// overlay mounts an overlay over a directory, and opens it. It has the extended attributes that any
-// user may set, also where root mounts it, so that what lies in the upper directory is the same
-// wherever it is mounted next.
+// overlay mounts an overlay over a directory, and opens it. The overlay stores its data in user
+// extended attributes even if root mounts it, so that the upper directory has the same format
+// whoever mounts it next.
 func (a *assembly) overlay(l Layer) (dir calls.Arg) {
 	var root calls.Arg
 	for i, path := range []string{l.Root, l.Upper, l.Work} {
@@ -354,16 +356,17 @@ func (a *assembly) overlay(l Layer) (dir calls.Arg) {
 	return dir
 }
 
-// At is a path by which this process finds what the commands of a namespace find at a clean one,
-// whose links are resolved but for the last name, as long as the namespace is open.
+// At returns the path by which this process finds what the commands of a namespace see at a clean
+// path. Only the path's last name may be a symbolic link. The result is valid while the namespace is
+// open.
 func (n *Namespace) At(path string) string { return n.staged().at(path) }
 
-// Resolve is [filepath.EvalSymlinks] of what the commands of a namespace find.
+// Resolve is [filepath.EvalSymlinks] for the files that the commands of a namespace see.
 func (n *Namespace) Resolve(path string) (string, error) {
 	return newObservations(n.staged()).resolve(filepath.Clean(path))
 }
 
-// staged are the overlays of the namespace; nil is none.
+// staged returns the overlays of the namespace; nil if it has none.
 func (n *Namespace) staged() *overlays {
 	if n == nil {
 		return nil
@@ -371,8 +374,8 @@ func (n *Namespace) staged() *overlays {
 	return n.overlays.Load()
 }
 
-// Overlaid opens a directory with an overlay over it once more. The file is the caller's, and the
-// overlay lasts as long as that.
+// Overlaid returns a new descriptor of a directory with an overlay over it. The caller closes it; the
+// overlay lasts until then.
 func (n *Namespace) Overlaid(root string) (*os.File, error) {
 	one, rest := n.staged().over(root)
 	if one == nil || rest != "" {
@@ -381,8 +384,8 @@ func (n *Namespace) Overlaid(root string) (*os.File, error) {
 	return duplicate(one.dir)
 }
 
-// Run runs a program where the commands of a namespace find files, without a sandbox, and returns
-// what it prints, at most so many bytes. It fails where the program does.
+// Run runs a program without a sandbox, but with the overlays of a namespace, and returns its output,
+// at most most bytes: a program that prints so much is killed. Run fails if the program fails.
 func (s *Sandbox) Run(ctx context.Context, n *Namespace, c process.Command, input []byte, most int) (out []byte, err error) {
 	if s.own == nil || n.staged() == nil {
 		return nil, fmt.Errorf("%w: there is none", ErrOverlay)
@@ -405,7 +408,7 @@ func (s *Sandbox) Run(ctx context.Context, n *Namespace, c process.Command, inpu
 		return nil, errors.Join(err, fed.Close())
 	}
 	go func() {
-		_, _ = fed.Write(input) // a program that takes no more tells by how it ends
+		_, _ = fed.Write(input) // a program that reads no more says so by its exit status
 		_ = fed.Close()
 	}()
 	defer context.AfterFunc(ctx, func() { p.Stop(0) })()
@@ -420,8 +423,9 @@ func (s *Sandbox) Run(ctx context.Context, n *Namespace, c process.Command, inpu
 	return out, err
 }
 
-// TryOverlay reports whether overlays can be mounted that have what changes in a directory, which
-// must be there: nil, or an error that wraps [ErrOverlay]. It makes something there for a moment.
+// TryOverlay tries to mount an overlay whose upper directory is in dir, which must exist. The error
+// wraps [ErrOverlay] if the kernel or dir's file system does not support that. TryOverlay removes what
+// it makes in dir.
 func (s *Sandbox) TryOverlay(ctx context.Context, dir string) (err error) {
 	if s.own == nil {
 		return s.Stage(ctx, nil, nil)
@@ -447,8 +451,7 @@ func (s *Sandbox) TryOverlay(ctx context.Context, dir string) (err error) {
 	return errors.Join(err, o.close())
 }
 
-// Beside makes a namespace whose commands find the overlays of another one, and have a network of
-// their own.
+// Beside makes a namespace with the overlays of another one and a network of its own.
 func (s *Sandbox) Beside(ctx context.Context, n *Namespace) (*Namespace, error) {
 	p := &calls.Program{}
 	(&Namespace{user: n.user}).join(p)

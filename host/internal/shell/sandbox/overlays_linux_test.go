@@ -33,10 +33,10 @@ type overlaid struct {
 	spec      sandbox.Spec
 }
 
-// layersIn are layers for directories, whose stores lie in another directory.
+// layersIn returns layers for directories. Their upper and work directories are in dir.
 func layersIn(t *testing.T, dir string, roots ...string) []sandbox.Layer {
 	t.Helper()
-	t.Cleanup(func() { // t.TempDir's does not open what overlayfs closed
+	t.Cleanup(func() { // the cleanup of t.TempDir does not open directories that overlayfs closed
 		must(t, errors.Join(tempdir.RemoveAll(filepath.Join(dir, "upper")), tempdir.RemoveAll(filepath.Join(dir, "work"))))
 	})
 	var layers []sandbox.Layer
@@ -44,7 +44,7 @@ func layersIn(t *testing.T, dir string, roots ...string) []sandbox.Layer {
 		l := sandbox.Layer{Root: root, Upper: filepath.Join(dir, "upper", strconv.Itoa(i)), Work: filepath.Join(dir, "work", strconv.Itoa(i))}
 		info, err := os.Stat(root)
 		must(t, errors.Join(err, os.MkdirAll(l.Upper, 0o700), os.MkdirAll(l.Work, 0o700)))
-		must(t, os.Chmod(l.Upper, info.Mode())) // which is what the root shows
+		must(t, os.Chmod(l.Upper, info.Mode())) // an overlay's root shows this mode
 		layers = append(layers, l)
 	}
 	return layers
@@ -79,7 +79,7 @@ func (o *overlaid) mount(t *testing.T) {
 	o.spec.Namespace = n
 }
 
-// says is what a command prints that succeeds.
+// says returns the output of a command, which must succeed.
 func (o *overlaid) says(t *testing.T, text string) string {
 	t.Helper()
 	out, err := run(t, o.Sandbox, o.spec, plainly, text)
@@ -89,7 +89,7 @@ func (o *overlaid) says(t *testing.T, text string) string {
 	return out
 }
 
-// look is what lies below a directory: of each file its mode, and its content or target.
+// look returns all that is below a directory: the mode of each file, and its content or target.
 func look(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	seen := make(map[string]string)
@@ -126,7 +126,7 @@ func look(t *testing.T, dir string) map[string]string {
 	return seen
 }
 
-// What a command changes, the next one and this process find, and the directory stays as it is.
+// TestOverlay: the next command and this process see what a command changes, and the directory stays as it is.
 func TestOverlay(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ change, look, want string }{
@@ -166,7 +166,7 @@ func TestOverlay(t *testing.T) {
 				t.Errorf("this process finds %v", found)
 			}
 			must(t, o.namespace.Close())
-			o.mount(t) // as a process does that comes later
+			o.mount(t) // as a later process does
 			if got := look(t, o.namespace.At(root+"/w")); !maps.Equal(got, found) {
 				t.Errorf("mounted once more it is %v, and not %v", got, found)
 			}
@@ -174,8 +174,8 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// What this process changes through the descriptor, a command in the background is told of and
-// finds, and the other way round.
+// TestOverlayShared: a command in the background sees, and gets inotify events for, what this process changes
+// through the descriptor, and the other way round.
 func TestOverlayShared(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "python3")
@@ -217,7 +217,7 @@ print(name, open("d/" + name).read(), end="")
 	}
 }
 
-// Commands cannot get out of an overlay either, and what is protected stays as it was there, too.
+// TestEscapesFromOverlay: commands cannot get out of an overlay, and protected files stay as they were there, too.
 func TestEscapesFromOverlay(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -252,8 +252,8 @@ func TestEscapesFromOverlay(t *testing.T) {
 	}
 }
 
-// What is below an overlay, and what lies in it, is no command's to find, by any path, also where
-// the whole machine is in sight.
+// TestStoresAreHidden: commands cannot find the lower and upper directories of an overlay by any path, even if
+// the whole machine is visible.
 func TestStoresAreHidden(t *testing.T) {
 	t.Parallel()
 	root := tree(t, "w/f", "t/f")
@@ -274,8 +274,8 @@ func TestStoresAreHidden(t *testing.T) {
 	}
 }
 
-// Protected names that are only in the overlay are protected, and what is made at missing ones is
-// undone there.
+// TestProtectedInOverlay: protected names that exist only in the overlay are protected, and files that are made
+// at missing ones are removed there.
 func TestProtectedInOverlay(t *testing.T) {
 	t.Parallel()
 	root := tree(t, "w/f", "t/f")
@@ -294,8 +294,8 @@ func TestProtectedInOverlay(t *testing.T) {
 	noLeftovers(t, o.namespace.At(root+"/w"))
 }
 
-// Where somebody puts another directory in the place of one with an overlay, no command changes
-// that.
+// TestOverlaidDirectoryReplaced: if somebody replaces a directory that has an overlay, no command changes the
+// new one.
 func TestOverlaidDirectoryReplaced(t *testing.T) {
 	t.Parallel()
 	for name, replace := range map[string]func(path string) error{
@@ -324,7 +324,7 @@ func TestOverlaidDirectoryReplaced(t *testing.T) {
 	}
 }
 
-// A name may hold anything, and be longer than what the kernel takes of an option.
+// TestNamesOfOverlays: paths may contain any character, and be longer than a mount option may be.
 func TestNamesOfOverlays(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789", 20)
@@ -343,7 +343,7 @@ func TestNamesOfOverlays(t *testing.T) {
 	}
 }
 
-// More directories can come later, and none in another one.
+// TestMoreOverlays adds overlays later, but not inside another one or around it.
 func TestMoreOverlays(t *testing.T) {
 	t.Parallel()
 	root := tree(t, "w/f", "v/f", "t/f")
@@ -371,7 +371,7 @@ func TestMoreOverlays(t *testing.T) {
 	}
 }
 
-// A namespace with another network has the same overlays.
+// TestBesideOverlays: a namespace with another network has the same overlays.
 func TestBesideOverlays(t *testing.T) {
 	t.Parallel()
 	root := tree(t, "w/f", "t/f")
@@ -393,7 +393,7 @@ func TestBesideOverlays(t *testing.T) {
 	}
 }
 
-// What a killed host left in the directory for overlayfs alone is in nobody's way.
+// TestLeftoversOfOverlays: files that a killed host left in the work directory do no harm.
 func TestLeftoversOfOverlays(t *testing.T) {
 	t.Parallel()
 	root := tree(t, "w/f", "t/f")
@@ -410,7 +410,7 @@ func TestLeftoversOfOverlays(t *testing.T) {
 	}
 }
 
-// Where no overlay can be mounted, it is said why.
+// TestNoOverlay: if no overlay can be mounted, the error says why.
 func TestNoOverlay(t *testing.T) {
 	t.Parallel()
 	root := tree(t, "w/f", "stage/", "t/f")

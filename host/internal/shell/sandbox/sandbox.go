@@ -80,19 +80,19 @@ type Spec struct {
 	UnixSockets bool
 	// Bind puts further files and folders in sight.
 	Bind []Bind
-	// Staged says that Namespace must have overlays: without them no sandbox is made.
+	// Staged says that Namespace must have overlays: otherwise no sandbox is made.
 	Staged bool
-	// Unstaged are directories in Writable with what a command of a namespace with overlays may
-	// change for real, besides Temp; see [Sandbox.Stage].
+	// Unstaged are directories in Writable that have no overlay, and that a command whose namespace
+	// has overlays may change all the same, like Temp; see [Sandbox.Stage].
 	Unstaged []string
 	// Namespace is what the command shares with others of its session; nil is what all
 	// without one share. It is used where sandboxes have one, see [Sandbox.NewNamespace].
 	Namespace *Namespace
 	// Limits bound the command: what waits for it has them already.
 	Limits process.Limits
-	// Touches are the folders, with all that is below, of whose files the command is to tell before it
-	// changes them: then [Wrapped.Tell] must be called, where [Sandbox.Tells]. A command that is
-	// ReadOnly tells nothing. With Renames it tells only where it gives a file another name.
+	// Touches are folders. Changes of files below them are reported before the command makes them:
+	// [Wrapped.Tell] must be called then, if [Sandbox.Tells]. Nothing is reported for a command that is
+	// ReadOnly. With Renames only renames are reported.
 	Touches []string
 	Renames bool
 	// FirstFile is the descriptor that the first of [Wrapped.Files] is going to have; 0
@@ -104,13 +104,14 @@ type Spec struct {
 // command can write in. The link cannot be moved or removed.
 type Copy struct{ Path, Private string }
 
-// Layer is a directory, Root, in which commands find what they changed while it stays as it is:
-// that lies in Upper, as overlayfs has it. Work is a directory for overlayfs alone, in the same file
-// system as Upper. All are absolute paths without links of directories.
+// Layer is an overlay over the directory Root: commands see their changes there, but Root itself
+// stays as it is. The changes are stored in Upper, in the format of overlayfs. Work is a directory
+// for overlayfs alone, in the same file system as Upper. All are absolute paths without symbolic
+// links to directories.
 type Layer struct {
 	Root, Upper, Work string
-	// Generation is another one when others than commands changed Root or Upper, so that all has to
-	// be mounted anew. No command may be running then.
+	// Generation differs after anything but commands has changed Root or Upper: then all overlays
+	// have to be mounted anew, while no command is running.
 	Generation int
 }
 
@@ -218,8 +219,8 @@ func (w *Wrapped) Watch(ctx context.Context, lost func(Loss)) error {
 	return w.gate.watch(ctx, cmp.Or(w.LookEvery, movesTold), lost)
 }
 
-// Tell tells a handler what the command is about to change below [Spec].Touches, until nothing of it is left
-// or w is closed. It is called right after the release: a command that changes something waits for it.
+// Tell reports to a handler what the command is about to change below [Spec].Touches, until all its processes have
+// ended or w is closed. It must be called right after the release: the command's first change waits for it.
 func (w *Wrapped) Tell(h touches.Handler) error {
 	if t, ok := w.gate.(interface{ tell(h touches.Handler) error }); ok {
 		return t.tell(h)
@@ -259,7 +260,8 @@ type Report struct {
 	// Reasons say, for people, why there is no sandbox and what can be done, or what
 	// is weaker than it could be where there is one.
 	Reasons []string
-	// Unstaged says, if that was tried, why no overlay keeps the changes of commands from the disk.
+	// Unstaged says why overlays cannot keep the changes of commands from the disk; empty if they
+	// can, or if that was not tried.
 	Unstaged string
 	// Lost are sentences for people about what a sandbox would hold and the kernel alone, where
 	// there is none, does not.
@@ -303,7 +305,7 @@ var (
 	// command, without one that could be compared with that, or a launcher of ours did not tell
 	// of its mounts.
 	ErrUnmade = errors.New("no sandbox was made")
-	// ErrOverlay is that no overlay can be mounted.
+	// ErrOverlay means that no overlay can be mounted.
 	ErrOverlay = errors.New("this system cannot mount overlays")
 	// ErrSpec is a specification that cannot be carried out.
 	ErrSpec = errors.New("unusable sandbox")

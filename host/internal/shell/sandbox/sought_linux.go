@@ -17,9 +17,9 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell/calls"
 )
 
-// Sought reports whether the commands of a namespace tried to reach something beyond its loopback,
-// or a name server on it, and whether they tried to connect to a port of it on which nothing listens, as
-// the counters of its network tell.
+// Sought reads from the counters of a namespace's network what its commands tried. beyond says that they tried
+// to reach something beyond the loopback, or a name server on it; refused, that they tried to connect to a port
+// of the loopback on which nothing listened.
 func (s *Sandbox) Sought(ctx context.Context, n *Namespace) (beyond, refused bool, err error) {
 	p := &calls.Program{}
 	n.join(p)
@@ -39,17 +39,17 @@ func (s *Sandbox) Sought(ctx context.Context, n *Namespace) (beyond, refused boo
 	return beyond, refused, err
 }
 
-// unreached are the counters of what found no way. NoPorts counts packets to a port of UDP where
-// nothing listens, such as that of a name server on the machine's own loopback.
+// unreached are the counters of packets without a route. NoPorts counts packets to a UDP port on which nothing
+// listens, such as the port of a name server on the host's loopback.
 var unreached = []string{"Ip OutNoRoutes", "Ip6OutNoRoutes", "Udp NoPorts", "Udp6NoPorts"}
 
-// unanswered is the counter of connections that were refused, by IPv4 and IPv6.
+// unanswered is the counter of refused connections, by IPv4 and IPv6.
 var unanswered = []string{"Tcp AttemptFails"}
 
-// counts are counters by their names.
+// counts maps the names of counters to their values.
 type counts map[string]string
 
-// any reports whether one of some is not zero.
+// any reports whether one of the named counters is not zero.
 func (c counts) any(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		n, err := strconv.ParseUint(c[name], 10, 64)
@@ -57,8 +57,8 @@ func (c counts) any(names []string) bool {
 	})
 }
 
-// counters reads the counters in a file. In snmp a line of names comes before one of numbers, in snmp6
-// each line has both.
+// counters reads the counters in a file. In snmp a line of names precedes a line of values; in snmp6 each line
+// has a name and a value.
 func counters(f *os.File) (counts, error) {
 	seen := make(counts)
 	lines := bufio.NewScanner(io.LimitReader(f, 1<<20))

@@ -17,7 +17,7 @@ func (*Sandbox) Shares() bool { return false }
 // Dial fails: there are no namespaces.
 func (*Sandbox) Dial(context.Context, *Namespace, int) (net.Conn, error) { return nil, ErrNone }
 
-// Judge returns the error: there are no programs on this system.
+// Judge returns the error as it is: sandboxes are not made by programs on this system.
 func Judge(err error) error { return err }
 
 // Close does nothing: a sandbox holds nothing on this system.
@@ -42,11 +42,11 @@ func (*Sandbox) Sought(context.Context, *Namespace) (beyond, refused bool, err e
 // Beside fails with [ErrOverlay]: sandboxes have no overlays on this system.
 func (*Sandbox) Beside(context.Context, *Namespace) (*Namespace, error) { return nil, ErrOverlay }
 
-// At returns the path: nothing is shown by another one.
+// At returns the path: there are no overlays on this system.
 func (*Namespace) At(path string) string { return path }
 
 // Overlaid fails with [ErrOverlay]: sandboxes have no overlays on this system.
 func (*Namespace) Overlaid(string) (*os.File, error) { return nil, ErrOverlay }
 
-// Resolve is [filepath.EvalSymlinks]: nothing is shown by another path.
+// Resolve is [filepath.EvalSymlinks]: there are no overlays on this system.
 func (*Namespace) Resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }

@@ -50,7 +50,7 @@ type shared struct {
 	// where the kernel lists these.
 	program *calls.Program
 	table   calls.Arg
-	// touches are where a command tells what it is about to change.
+	// touches are [Spec].Touches.
 	touches []string
 }
 
@@ -189,7 +189,7 @@ func (t *templates) forget(l *layout) error {
 	return one.close()
 }
 
-// forgetAll gives all of them up.
+// forgetAll closes all templates.
 func (t *templates) forgetAll() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,32 +12,32 @@ import (
 	"github.com/toolquay/toolquay/internal/seccomp"
 )
 
-// listening are the flags with which the kernel gives a filter a listener; 0 is that it does not.
+// listening returns the flags for installing a filter with a listener; 0 if the kernel has no listeners.
 var listening = sync.OnceValue(seccomp.ListenerFlags)
 
-// telling adds what is handed out beside the mounts of a command that is to tell what it changes: the
-// listener of a filter, and the root directory. Nothing that waits for the listener may follow in
-// the program.
+// telling installs the filter of a command whose changes are reported. It returns the descriptors that the
+// program sends along with the mounts: the filter's listener, and the root directory. No later call in the program
+// may be one that waits for the listener.
 func (a *assembly) telling(renames bool) []calls.Arg {
 	return []calls.Arg{a.install("telling of changes", touches.Filter(renames), listening()), a.root}
 }
 
-// teller tells what a command is about to change. It is guarded by the lock of its overseer.
+// teller reports what a command is about to change. The lock of its overseer guards it.
 type teller struct {
-	// places are where it does; none has no listener.
+	// places are the directories whose changes are reported; without any there is no listener.
 	places         []string
 	listener, root *os.File
 	watch          *touches.Watch
 }
 
-// take takes what telling handed out.
+// take takes the files that telling has handed out.
 func (t *teller) take(files []*os.File) {
 	if len(files) > 0 {
 		t.listener, t.root = files[0], files[1]
 	}
 }
 
-// handed is how many files telling hands out.
+// handed returns how many files telling hands out.
 func (t *teller) handed() int {
 	if len(t.places) == 0 {
 		return 0
@@ -45,7 +45,8 @@ func (t *teller) handed() int {
 	return 2
 }
 
-// begin has the handler be told. Owns says of a real path whether it is the machine's and can be changed.
+// begin begins the reports to a handler. owns reports whether a real path is the same on the host and can be
+// changed by the command.
 func (t *teller) begin(h touches.Handler, owns func(path string) bool) (err error) {
 	if t.listener == nil {
 		return nil
@@ -56,7 +57,7 @@ func (t *teller) begin(h touches.Handler, owns func(path string) bool) (err erro
 	return err
 }
 
-// close ends the telling.
+// close ends the reports.
 func (t *teller) close() error {
 	switch {
 	case t.watch != nil:
@@ -86,5 +87,5 @@ func (o *overseer) tell(h touches.Handler) error {
 	return o.teller.begin(h, o.layout.writableAt)
 }
 
-// Tells reports whether commands can tell what they are about to change; see [Wrapped.Tell].
+// Tells reports whether changes of commands can be reported in advance; see [Wrapped.Tell].
 func (s *Sandbox) Tells() bool { return s.own != nil && s.own.tells }

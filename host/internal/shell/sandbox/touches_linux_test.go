@@ -20,12 +20,12 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// told notes what it is told, with paths from a directory on.
+// told is a handler that notes all reports, with paths relative to dir.
 type told struct {
 	dir string
 	mu  sync.Mutex
 	all []string
-	// look is that of the handler, and looked is called for each path that is touched.
+	// look is what Begin got, and looked is called for each path that is touched.
 	look   func(path string) (*os.File, error)
 	looked func(path string)
 }
@@ -62,7 +62,7 @@ func (h *told) Rename(from, to string, exchange bool) {
 func (h *told) Link(from, to string) { h.add("link", from, to) }
 func (h *told) Missed(err error)     { h.add("missed", err.Error()) }
 
-// runTold runs shell text that tells what it changes.
+// runTold runs shell text whose changes are reported to h.
 func runTold(tb testing.TB, s *sandbox.Sandbox, spec sandbox.Spec, text string, h *told) (string, error) {
 	tb.Helper()
 	w, err := s.Wrap(tb.Context(), spec, []string{"bash", "-c", text})
@@ -107,7 +107,7 @@ func outputTold(tb testing.TB, w *sandbox.Wrapped, h *told) (string, error) {
 	return string(out), err
 }
 
-// teller is a sandbox that tells, and a specification that asks for it.
+// teller returns a sandbox that reports changes, and a specification that asks for that.
 func teller(tb testing.TB, names ...string) (*sandbox.Sandbox, sandbox.Spec) {
 	tb.Helper()
 	root := tree(tb, append(names, "w/f", "w/sub/f", "w/.npmrc", "t/f", "o/f")...)
@@ -161,7 +161,7 @@ func TestTells(t *testing.T) {
 	}
 }
 
-// What Python and others do with descriptors of directories, and what threads do.
+// TestTellsOfDescriptors reports calls that use descriptors of directories, as Python makes them, and calls of threads.
 func TestTellsOfDescriptors(t *testing.T) {
 	t.Parallel()
 	testenv.NeedTool(t, "python3")
@@ -201,7 +201,7 @@ END`, h)
 	}
 }
 
-// What waits for a command tells like what is started for it.
+// TestTellsWhenItWaited: a sandbox that was waiting for a command reports like one that is started for it.
 func TestTellsWhenItWaited(t *testing.T) {
 	t.Parallel()
 	s, spec := teller(t)
@@ -216,12 +216,12 @@ func TestTellsWhenItWaited(t *testing.T) {
 	}
 }
 
-// A command that is killed while it waits, and one whose listener goes away, leave nothing behind.
+// TestTellingEnds kills a command while its calls wait: nothing hangs.
 func TestTellingEnds(t *testing.T) {
 	t.Parallel()
 	s, spec := teller(t)
 	h := &told{dir: spec.Cwd}
-	h.mu.Lock() // so that nothing goes on
+	h.mu.Lock() // so that no call continues
 	w, err := s.Wrap(t.Context(), spec, []string{"bash", "-c", "echo x > new & echo x > other & wait"})
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func TestTellingEnds(t *testing.T) {
 	if err := w.Tell(h); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(50 * time.Millisecond) // it waits by then, or is killed before
+	time.Sleep(50 * time.Millisecond) // by then it waits; if not, it is killed earlier
 	p.Stop(0)
 	select {
 	case <-p.Gone():
@@ -249,8 +249,8 @@ func TestTellingEnds(t *testing.T) {
 	}
 }
 
-// TestTellsWhatLiesThere has a command swap a directory for a link to one that it may not see, between the call and
-// the look at it: nothing is found behind links, nor of what is withheld.
+// TestTellsWhatLiesThere replaces a directory by a link to a hidden one, between a call and the look at its path:
+// look finds nothing behind links, and no hidden file.
 func TestTellsWhatLiesThere(t *testing.T) {
 	t.Parallel()
 	s, spec := teller(t, "secret/f", "w/sub/hidden")
@@ -286,7 +286,7 @@ func TestTellsWhatLiesThere(t *testing.T) {
 		}
 		got = append(got, finds(path), finds(sub), finds(root+"/secret/f"), finds(root+"/secret"), finds(spec.Cwd+"/.npmrc"), finds(spec.Cwd+"/none"), finds(sub+".moved/hidden"))
 		want := []string{
-			"----------", "too many levels of symbolic links", "L---------", "permission denied", "permission denied", "permission denied", "no such file or directory", "Dc---------", // what hides it moved along
+			"----------", "too many levels of symbolic links", "L---------", "permission denied", "permission denied", "permission denied", "no such file or directory", "Dc---------", // its mask was moved along
 		}
 		for i := range want {
 			if got[i] != want[i] {

@@ -61,7 +61,7 @@ type folder struct {
 	fd   int
 }
 
-// openFolder opens a folder of the sandbox's without following any link.
+// openFolder opens a folder as commands see it, without following any symbolic link.
 func (o *overlays) openFolder(path string) (*folder, error) {
 	from, rest := "/", path
 	if one, below := o.over(path); one != nil {

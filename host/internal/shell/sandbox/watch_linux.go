@@ -76,7 +76,7 @@ func (g *guard) compare(table int) (seen string, err error) {
 	if err != nil {
 		return "", err
 	}
-	inside, err := mountsIn(table) // the descriptor as it is: its file is in use by the wait
+	inside, err := mountsIn(table) // by descriptor: the wait is using the table's os.File
 	if err != nil {
 		return "", err
 	}

@@ -20,15 +20,15 @@ const (
 	link               // makes a hard link to it
 )
 
-// none stands for an argument that a call does not have.
+// none is the index of an argument that a call does not have.
 const none = -1
 
-// call says where the arguments of a call are that name a file.
+// call says which arguments of a system call name a file, by their indexes.
 type call struct {
 	verb verb
-	// dir is the directory's descriptor, path where the path is, and flags what opens or follows links.
+	// dir is the descriptor of a directory, path is a path from there on, and flags are the call's flags.
 	dir, path, flags int
-	// newDir and newPath are the other name of what is renamed or linked.
+	// newDir and newPath are the new name, for rename and link.
 	newDir, newPath int
 }
 
@@ -49,10 +49,10 @@ var known = withOlder(map[uintptr]call{
 	unix.SYS_RENAMEAT2: {verb: rename, dir: 0, path: 1, flags: 4, newDir: 2, newPath: 3},
 })
 
-// writing are the open flags with which a file may be changed or created.
+// writing are the open flags that allow changing or creating a file.
 const writing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// Filter makes the calls wait that are reported; with renames only those that rename a file.
+// Filter returns a seccomp filter that makes all reported calls wait; with renames, only those that rename a file.
 func Filter(renames bool) seccomp.Program {
 	var rules []seccomp.Rule
 	for number, c := range known {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withOlder adds the calls that newer machines do without.
+// withOlder adds the older calls, which newer architectures do not have.
 func withOlder(list map[uintptr]call) map[uintptr]call {
 	maps.Copy(list, map[uintptr]call{
 		unix.SYS_OPEN:    {verb: open, dir: none, path: 0, flags: 1},
@@ -23,5 +23,5 @@ func withOlder(list map[uintptr]call) map[uintptr]call {
 	return list
 }
 
-// These make links.
+// symlinkAt and symlink are the calls that make symbolic links.
 const symlinkAt, symlink = unix.SYS_SYMLINKAT, unix.SYS_SYMLINK

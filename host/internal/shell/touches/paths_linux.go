@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// maxPath is how long a path can be for the kernel, with its end.
+	// maxPath is the length of the longest path that the kernel takes, in bytes, with its final zero.
 	maxPath = 4096
-	// maxLinks is how many links the kernel follows.
+	// maxLinks is how many symbolic links the kernel follows in a path.
 	maxLinks = 40
-	// remembered is how many directories are, and trusted how long they are believed to be where they
-	// were: what the command itself moves is heard of.
+	// remembered bounds the directories whose real paths are cached, and trusted bounds for how long. Renames by
+	// the command itself are reported, and empty the cache.
 	remembered, trusted = 4096, 100 * time.Millisecond
 )
 
-// paths finds what threads name, as the kernel does it for them. It is for one goroutine.
+// paths resolves the paths that threads pass to system calls, as the kernel does. It is for one goroutine.
 type paths struct {
 	root   *os.File
 	rootFD int
-	// dirs are directories as they were named, with their real paths, found since the time begun.
+	// dirs caches the real paths of directories, by the paths that named them, since the time begun.
 	dirs  map[string]string
 	begun time.Time
 	page  int
-	// unread says that memory is read the slow way.
+	// unread says that process_vm_readv does not work, and memory is read from /proc.
 	unread bool
 	buf    [maxPath]byte
 }
@@ -42,7 +42,7 @@ func newPaths(root *os.File) paths {
 	return paths{root: root, rootFD: int(root.Fd()), dirs: make(map[string]string), page: os.Getpagesize()}
 }
 
-// fresh forgets what was found long ago.
+// fresh empties the cache if it is too old or too large.
 func (p *paths) fresh(now time.Time) {
 	if len(p.dirs) == 0 {
 		p.begun = now
@@ -54,7 +54,7 @@ func (p *paths) fresh(now time.Time) {
 
 func (p *paths) forget() { clear(p.dirs) }
 
-// find is the real path of a file; empty is one that is not there and cannot be made, or is no file of a
+// find returns the real path of a file. It is empty if the file does not exist and cannot be made, or is not in a
 // file system.
 func (p *paths) find(thread, dir int, path string, follow bool) (string, error) {
 	for range maxLinks {
@@ -95,14 +95,14 @@ func (p *paths) find(thread, dir int, path string, follow bool) (string, error) 
 	return "", nil
 }
 
-// split cuts the last name off a path, which slashes may follow.
+// split cuts the last name off a path. Slashes may follow the name.
 func split(path string) (above, name string) {
 	path = strings.TrimRight(path, "/")
 	at := strings.LastIndexByte(path, '/')
 	return path[:max(at, 0)], path[at+1:]
 }
 
-// descriptorOf is the descriptor that a path stands for.
+// descriptorOf returns the descriptor that a path such as /dev/fd/3 stands for.
 func descriptorOf(path string) (int, bool) {
 	for _, lead := range []string{"/proc/self/fd/", "/dev/fd/", "/proc/thread-self/fd/"} {
 		if digits, ok := strings.CutPrefix(path, lead); ok {
@@ -113,7 +113,8 @@ func descriptorOf(path string) (int, bool) {
 	return 0, false
 }
 
-// descriptor is the real path of what a thread has open, or of its working directory; empty is none.
+// descriptor returns the real path of a file that a thread has open, or of its working directory (AT_FDCWD); empty if
+// there is none.
 func (p *paths) descriptor(thread, n int) string {
 	name := "/proc/" + strconv.Itoa(thread) + "/cwd"
 	if n != unix.AT_FDCWD {
@@ -127,7 +128,7 @@ func (p *paths) descriptor(thread, n int) string {
 	return string(buf[:length])
 }
 
-// dir is the real path of a directory that is named by a path from the root on; empty is none.
+// dir returns the real path of the directory at an absolute path in the sandbox; empty if there is none.
 func (p *paths) dir(path string) (string, error) {
 	if lies, ok := p.dirs[path]; ok {
 		return lies, nil
@@ -137,7 +138,7 @@ func (p *paths) dir(path string) (string, error) {
 		name = "/"
 	}
 	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT}
-	const attempts = 8 // something is renamed just now
+	const attempts = 8 // openat2 fails with EAGAIN while something is renamed
 	for range attempts {
 		fd, err := unix.Openat2(p.rootFD, name, how)
 		switch {
@@ -163,7 +164,7 @@ func (p *paths) dir(path string) (string, error) {
 	return "", fmt.Errorf("finding a directory of a command: %w", unix.EAGAIN)
 }
 
-// open opens what lies at a real path, if no link is on the way.
+// open opens what is at a real path, for its metadata. A symbolic link on the way is an error (ELOOP).
 func (p *paths) open(path string) (int, error) {
 	how := &unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
@@ -177,7 +178,7 @@ func (p *paths) open(path string) (int, error) {
 	}
 }
 
-// link is the text of a link, or empty.
+// link returns the target of a symbolic link; empty if the path is none.
 func (p *paths) link(path string) string {
 	fd, err := p.open(path)
 	if err != nil {
@@ -192,7 +193,7 @@ func (p *paths) link(path string) string {
 	return string(buf[:length])
 }
 
-// there reports whether something lies at a real path.
+// there reports whether something is at a real path.
 func (p *paths) there(path string) bool {
 	fd, err := p.open(path)
 	if err == nil {
@@ -201,7 +202,7 @@ func (p *paths) there(path string) bool {
 	return err == nil
 }
 
-// text reads a path from a thread's memory.
+// text reads a path, which ends with a zero byte, from a thread's memory.
 func (p *paths) text(thread int, at uint64) (string, error) {
 	for n := 0; n < len(p.buf); {
 		address := at + uint64(n)
@@ -218,7 +219,7 @@ func (p *paths) text(thread int, at uint64) (string, error) {
 	return "", unix.ENAMETOOLONG
 }
 
-// number reads a number of 64 bits from a thread's memory.
+// number reads a 64-bit number from a thread's memory; 0 if the address is wrong or the thread has ended.
 func (p *paths) number(thread int, at uint64) (n uint64, err error) {
 	b := unsafe.Slice((*byte)(unsafe.Pointer(&n)), unsafe.Sizeof(n))
 	if _, err := p.read(thread, at, b); err != nil && !errors.Is(err, unix.EFAULT) && !errors.Is(err, unix.ESRCH) {
@@ -235,14 +236,14 @@ func (p *paths) read(thread int, at uint64, into []byte) (int, error) {
 		if err == nil || !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.ENOSYS) {
 			return n, err
 		}
-		p.unread = true // a filter of a container perhaps
+		p.unread = true // perhaps by a container's seccomp filter
 	}
 	f, err := os.Open("/proc/" + strconv.Itoa(thread) + "/mem")
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	n, err := f.ReadAt(into, int64(at)) //nolint:gosec // addresses of programs are below
+	n, err := f.ReadAt(into, int64(at)) //nolint:gosec // user-space addresses fit
 	if n > 0 {
 		return n, nil
 	}

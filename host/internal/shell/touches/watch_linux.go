@@ -19,7 +19,7 @@ type Watch struct {
 	listener *seccomp.Listener
 	owns     func(path string) bool
 	handler  Handler
-	// call is the one that waits.
+	// call is the call that is being handled.
 	call seccomp.Call
 	paths
 }
@@ -42,13 +42,13 @@ func Begin(listener, root *os.File, owns func(path string) bool, h Handler) (*Wa
 	return w, nil
 }
 
-// look is for [Handler.Begin].
+// look is the function that [Handler.Begin] gets.
 func (w *Watch) look(path string) (*os.File, error) {
 	if !w.owns(path) {
 		return nil, fs.ErrPermission
 	}
 	fd, err := w.open(path)
-	if !w.listener.Waits(w.call) { // its mounts may have been gone
+	if !w.listener.Waits(w.call) { // else the mounts that hide files may have been gone
 		if err == nil {
 			_ = unix.Close(fd)
 		}
@@ -65,11 +65,11 @@ func (w *Watch) late(n int) {
 	w.handler.Missed(fmt.Errorf("%d changes were missed, because keeping one took more than %v", n, Patience))
 }
 
-// Close ends the reports. It waits for the handler, but not longer than a call does. Processes of the command
-// that are left can no longer change files.
+// Close ends the reports. It waits for the handler, but no longer than a call does. Processes of the command that
+// are left can no longer make the calls that are reported.
 func (w *Watch) Close() error { return w.listener.Close() }
 
-// hear reports a call.
+// hear reports a call to the handler.
 func (w *Watch) hear(c seccomp.Call) {
 	k, ok := known[c.Number]
 	if !ok {
@@ -203,7 +203,7 @@ func (w *Watch) named(c seccomp.Call, dir, path int, follow bool) (string, error
 	return w.own(found), err
 }
 
-// own returns the path if it is watched, and else an empty one.
+// own returns the path if it is watched, and otherwise an empty one.
 func (w *Watch) own(path string) string {
 	if path == "" || !w.owns(path) {
 		return ""
