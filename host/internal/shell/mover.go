@@ -49,7 +49,7 @@ func (m *mover) Rename(from, to string, exchange bool) {
 // own replaces a directory that exists in the lower directory by a new one in the overlay, with the same files.
 func (m *mover) own(path string) error {
 	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
-		return err // it is not on the disk
+		return err // it is not in the lower directory
 	}
 	above, err := m.look(filepath.Dir(path))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/shell"
 )
 
-// BenchmarkHistory compares sandboxed commands with and without a history, by turns.
+// BenchmarkHistory compares sandboxed commands with and without a history, alternately.
 func BenchmarkHistory(b *testing.B) {
 	for name, command := range map[string]string{
 		"Nothing": "touch /tmp/x", "OneFile": "date +%N > f", "ManyFiles": "mkdir many && cd many && for i in {1..10000}; do : >$i; done && cd .. && rm -r many",

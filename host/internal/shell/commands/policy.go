@@ -46,7 +46,7 @@ type policyMaker struct {
 // show none.
 func sandboxPolicy(ctx context.Context, o *Options, c *Call, policy *permissions.Policy, p *capability.SandboxPolicy, writes bool, live *liveCopies) error {
 	m := &policyMaker{options: o, call: c, policy: policy, files: c.Memory.Lookups()}
-	if p.Staged == nil { // else it would be changed for real
+	if p.Staged == nil { // else opened files would be changed on the disk
 		p.Opened = opened(c.Gate.Approved(), p)
 	}
 	m.tops = m.files.All(slices.Concat(p.Working, p.Repositories, slices.DeleteFunc(slices.Clone(p.Opened), isFile)))

@@ -87,8 +87,8 @@ func scanned(staging Staging, began time.Time) string {
 	return ""
 }
 
-// mount mounts overlays over all directories in which a command may write, except for those for
-// temporary files and caches. The caller calls end when the command has ended.
+// mount mounts overlays over all directories in which a command may write. Only in a trial, those for
+// temporary files and caches get overlays too. The caller calls end when the command has ended.
 func (s *Shell) mount(ctx context.Context, staging Staging, p *capability.SandboxPolicy) (_ *shell.Overlays, end func(), err error) {
 	e, err := s.runner.open(ctx)
 	if err != nil {

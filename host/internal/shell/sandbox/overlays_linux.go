@@ -384,8 +384,8 @@ func (n *Namespace) Overlaid(root string) (*os.File, error) {
 	return duplicate(one.dir)
 }
 
-// Run runs a program without a sandbox, but with the overlays of a namespace, and returns its output,
-// at most most bytes: a program that prints so much is killed. Run fails if the program fails.
+// Run runs a program without a sandbox, but with the overlays of a namespace, and returns its output.
+// A program that prints so many bytes as most says is killed. Run fails if the program fails.
 func (s *Sandbox) Run(ctx context.Context, n *Namespace, c process.Command, input []byte, most int) (out []byte, err error) {
 	if s.own == nil || n.staged() == nil {
 		return nil, fmt.Errorf("%w: there is none", ErrOverlay)

@@ -110,8 +110,8 @@ type Copy struct{ Path, Private string }
 // links to directories.
 type Layer struct {
 	Root, Upper, Work string
-	// Generation differs after anything but commands has changed Root or Upper: then all overlays
-	// have to be mounted anew, while no command is running.
+	// Generation is a new one after something other than commands has changed Root or Upper: then all
+	// overlays have to be mounted anew, while no command is running.
 	Generation int
 }
 
