@@ -89,8 +89,8 @@ func TestStagedCommandsApply(t *testing.T) {
 	if _, err := s.Stage().Apply(t.Context(), stage.Selection{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := treeOf(t, dir), treeOf(t, other); !slices.Equal(got, want) {
-		t.Errorf("applied it is\n%s\nand unstaged\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	if d := testenv.TreeDiff(testenv.Tree(t, other), testenv.Tree(t, dir)); d != "" {
+		t.Errorf("applied it is not as unstaged:\n%s", d)
 	}
 	if got := told(t, s, "cat x/y/z; echo more >> a.txt; cat a.txt"); got != "z\none\ntwo\nmore" {
 		t.Errorf("the next command says %q", got)
@@ -98,37 +98,6 @@ func TestStagedCommandsApply(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(text) != "one\ntwo\n" {
 		t.Errorf("on the disk is %q, %v", text, err)
 	}
-}
-
-// treeOf lists a directory and everything below it: paths, modes, contents and link targets.
-func treeOf(tb testing.TB, dir string) (list []string) {
-	tb.Helper()
-	must(tb, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		what := strings.TrimPrefix(path, dir) + " " + info.Mode().String()
-		if info.Mode().IsRegular() {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			what += " " + string(text)
-		} else if info.Mode()&os.ModeSymlink != 0 {
-			to, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			what += " " + to
-		}
-		list = append(list, what)
-		return nil
-	}))
-	return list
 }
 
 // TestStagedTasks checks that a background task and tools see the same tree.

@@ -153,7 +153,7 @@ for i in range(300): os.mkdir("d"*10); os.chdir("d"*10)' && mv dddddddddd e`},
 			t.Parallel()
 			s, c, h := watched(t)
 			outside(t, s.dir, "echo f > f")
-			before := snapshot(t, s.dir)
+			before := testenv.Tree(t, s.dir)
 			began := time.Now()
 			r := s.bash(c, test.text)
 			if took := time.Since(began); took > testenv.Patience {
@@ -163,11 +163,11 @@ for i in range(300): os.mkdir("d"*10); os.chdir("d"*10)' && mv dddddddddd e`},
 			if err != nil {
 				t.Errorf("%v; %s", err, r.Note)
 			}
-			before["/q"] = snapshot(t, s.dir)["/q"] // pipes stay
-			if before["/q"] == "" {
-				delete(before, "/q")
+			before["q"] = testenv.Tree(t, s.dir)["q"] // pipes stay
+			if before["q"] == "" {
+				delete(before, "q")
 			}
-			if d := differences(before, snapshot(t, s.dir)); d != "" {
+			if d := testenv.TreeDiff(before, testenv.Tree(t, s.dir)); d != "" {
 				t.Errorf("restored, the tree is another: %s\n%s%s", d, r.Note, r.err)
 			}
 		})
@@ -180,7 +180,7 @@ func TestTasksAreUndone(t *testing.T) {
 	s, c, h := watched(t)
 	s.noTasks = false
 	outside(t, s.dir, "echo f > f")
-	before := snapshot(t, s.dir)
+	before := testenv.Tree(t, s.dir)
 	s.run(c, abi.ShellArgs{Command: "echo x > f; touch done; while [ ! -e go ]; do sleep 0.01; done; rm f go; echo new > new", Background: true})
 	task := <-s.begun
 	awaitFile(t, s.dir+"/done")
@@ -199,9 +199,9 @@ func TestTasksAreUndone(t *testing.T) {
 	if _, err := h.Restore(t.Context(), whole, history.RestoreOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	after := snapshot(t, s.dir)
-	delete(after, "/go") // no command made it
-	if d := differences(before, after); d != "" {
+	after := testenv.Tree(t, s.dir)
+	delete(after, "go") // no command made it
+	if d := testenv.TreeDiff(before, after); d != "" {
 		t.Errorf("restored, the tree is another:\n%s", d)
 	}
 }

@@ -2,14 +2,11 @@ package shell_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -92,59 +89,6 @@ var changers = map[string]struct{ text, needs string }{
 	"exchange":          {`python3 -c 'import ctypes; l = ctypes.CDLL(None); l.syscall(316 if __import__("platform").machine() == "x86_64" else 276, -100, b"dir", -100, b"run", 2)'`, "python3"},
 }
 
-// snapshot returns all that is below a directory: kinds, modes, link targets and contents.
-func snapshot(tb testing.TB, dir string) map[string]string {
-	tb.Helper()
-	out := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		what := info.Mode().String()
-		switch {
-		case info.Mode().IsRegular():
-			content, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			what += fmt.Sprintf(" %d %x", len(content), sha256.Sum256(content))
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			what += " " + target
-		}
-		out[strings.TrimPrefix(path, dir)] = what
-		return nil
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return out
-}
-
-// differences returns the differences between two trees.
-func differences(was, is map[string]string) string {
-	var out []string
-	for path := range maps.Keys(was) {
-		if is[path] != was[path] {
-			out = append(out, fmt.Sprintf("%q: was %.60s, is %.60s", path, was[path], is[path]))
-		}
-	}
-	for path := range maps.Keys(is) {
-		if was[path] == "" {
-			out = append(out, fmt.Sprintf("%q: is new: %.60s", path, is[path]))
-		}
-	}
-	slices.Sort(out)
-	return strings.Join(out[:min(len(out), 20)], "\n")
-}
-
 // watched returns a session with a history, and a shell whose sandbox reports changes.
 func watched(tb testing.TB) (*session, *shell.Capability, *history.Store) {
 	tb.Helper()
@@ -182,12 +126,12 @@ func TestCommandsAreUndone(t *testing.T) {
 			}
 			s, c, h := watched(t)
 			outside(t, s.dir, "cp -a '"+template+"/.' .")
-			before := snapshot(t, s.dir)
+			before := testenv.Tree(t, s.dir)
 			r := s.bash(c, test.text)
 			if strings.Contains(r.Note, "history") {
 				t.Errorf("it says %s", r.Note)
 			}
-			after := snapshot(t, s.dir)
+			after := testenv.Tree(t, s.dir)
 			if maps.Equal(before, after) && name != "touch" {
 				t.Fatalf("it changed nothing: exit %d, %s", r.Exit, r.out)
 			}
@@ -195,7 +139,7 @@ func TestCommandsAreUndone(t *testing.T) {
 			if err != nil {
 				t.Fatalf("restoring: %v\n%s", err, r.out)
 			}
-			if d := differences(before, snapshot(t, s.dir)); d != "" {
+			if d := testenv.TreeDiff(before, testenv.Tree(t, s.dir)); d != "" {
 				t.Errorf("restored, the tree is another:\n%s", d)
 			}
 			call := ""
@@ -205,7 +149,7 @@ func TestCommandsAreUndone(t *testing.T) {
 			if _, err := h.Restore(t.Context(), history.Selection{Call: call}, history.RestoreOptions{}); err != nil {
 				t.Fatalf("restoring the restoring: %v", err)
 			}
-			if d := differences(after, snapshot(t, s.dir)); d != "" {
+			if d := testenv.TreeDiff(after, testenv.Tree(t, s.dir)); d != "" {
 				t.Errorf("with the restoring undone, the tree is another:\n%s", d)
 			}
 		})
@@ -239,7 +183,7 @@ func TestLargeFilesOfCommands(t *testing.T) {
 			t.Parallel()
 			s, c, h := watched(t)
 			outside(t, s.dir, "mkdir dir; echo f > dir/f; echo small > small; truncate -s 65M large; printf large | dd of=large conv=notrunc bs=1 seek=60000000 2> /dev/null; chmod 640 large")
-			before := snapshot(t, s.dir)
+			before := testenv.Tree(t, s.dir)
 			r := s.bash(c, test.text)
 			if !strings.Contains(r.Note, test.note) || test.note == "" && strings.Contains(r.Note, "history") {
 				t.Errorf("it says %s; want %s", r.Note, test.note)
@@ -261,15 +205,15 @@ func TestLargeFilesOfCommands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			after := snapshot(t, s.dir)
+			after := testenv.Tree(t, s.dir)
 			for name := range strings.FieldsSeq(test.left) {
-				delete(before, "/"+name)
-				delete(after, "/"+name)
+				delete(before, name)
+				delete(after, name)
 			}
 			if text, err := os.ReadFile(filepath.Join(s.dir, "dir/f")); name == "swapped names" && (err != nil || len(text) != 65<<20) {
 				t.Errorf("the only copy is gone: %d bytes, %v", len(text), err)
 			}
-			if d := differences(before, after); d != "" {
+			if d := testenv.TreeDiff(before, after); d != "" {
 				t.Errorf("restored, the tree is another:\n%s", d)
 			}
 		})

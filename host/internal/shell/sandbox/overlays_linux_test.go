@@ -89,43 +89,6 @@ func (o *overlaid) says(t *testing.T, text string) string {
 	return out
 }
 
-// look returns all that is below a directory: the mode of each file, and its content or target.
-func look(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	seen := make(map[string]string)
-	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		what := info.Mode().String()
-		switch {
-		case info.Mode().IsRegular():
-			content, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			what += " " + string(content)
-		case info.Mode()&fs.ModeSymlink != 0:
-			to, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			what += " " + to
-		}
-		name := "."
-		if path != dir {
-			name += strings.TrimPrefix(path, strings.TrimSuffix(dir, "/."))
-		}
-		seen[name] = what
-		return nil
-	}))
-	return seen
-}
-
 // TestOverlay: the next command and this process see what a command changes, and the directory stays as it is.
 func TestOverlay(t *testing.T) {
 	t.Parallel()
@@ -152,22 +115,22 @@ func TestOverlay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root := tree(t, "w/f", "w/d/a", "w/d/b/c", "w/x/y", "w/l -> f", "t/f")
-			was := look(t, root+"/w")
+			was := testenv.Tree(t, root+"/w")
 			o := stage(t, root, "w")
 			o.says(t, test.change)
 			if got := o.says(t, test.look); got != test.want {
 				t.Errorf("the next command finds\n%s\nand not\n%s", got, test.want)
 			}
-			if now := look(t, root+"/w"); !maps.Equal(now, was) {
+			if now := testenv.Tree(t, root+"/w"); !maps.Equal(now, was) {
 				t.Errorf("the directory is another one: %v", now)
 			}
-			found := look(t, o.namespace.At(root+"/w"))
+			found := testenv.Tree(t, o.namespace.At(root+"/w"))
 			if changed := !maps.Equal(found, was); changed == (name == "nothing" || name == "times" || name == "an attribute") {
 				t.Errorf("this process finds %v", found)
 			}
 			must(t, o.namespace.Close())
 			o.mount(t) // as a later process does
-			if got := look(t, o.namespace.At(root+"/w")); !maps.Equal(got, found) {
+			if got := testenv.Tree(t, o.namespace.At(root+"/w")); !maps.Equal(got, found) {
 				t.Errorf("mounted once more it is %v, and not %v", got, found)
 			}
 		})
@@ -240,7 +203,7 @@ func TestEscapesFromOverlay(t *testing.T) {
 	})
 	changed := 0
 	for _, l := range layers {
-		changed += len(look(t, l.Upper)) - 1
+		changed += len(testenv.Tree(t, l.Upper)) - 1
 		for _, name := range []string{".git/config", ".git/hooks", "n/.git/config", "n/.git/hooks", "n/.programs", "d/p/.npmrc", "d/bare/config", ".bashrc", ".npmrc", ".mcp.json", ".vscode"} {
 			if info, err := os.Lstat(filepath.Join(l.Upper, name)); err == nil && !info.IsDir() {
 				t.Errorf("a command changed %s: %v", name, info.Mode())

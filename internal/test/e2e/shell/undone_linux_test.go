@@ -5,10 +5,8 @@ package shell_test
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -51,41 +49,6 @@ func fill(t *testing.T, dir string) {
 	if err := errors.Join(os.WriteFile(dir+"/change.sh", []byte(changing), 0o644), os.WriteFile(dir+"/large", make([]byte, 3<<20), 0o600), os.Symlink("nowhere", dir+"/l")); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// walked returns everything below a directory: by path, its mode and its hash or link target.
-func walked(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	out := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		what := info.Mode().String()
-		if info.Mode().IsRegular() {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			what = fmt.Sprintf("%s %x", what, sha256.Sum256(text))
-		} else if info.Mode()&fs.ModeSymlink != 0 {
-			target, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			what += target
-		}
-		out[strings.TrimPrefix(path, dir)] = what
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // runUndoing changes and undoes until the process is killed.
@@ -136,9 +99,9 @@ func TestUndoneAfterKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			fill(t, root+"/work")
-			before := walked(t, root+"/work")
+			before := testenv.Tree(t, root+"/work")
 			killUndoing(t, root, rand.N(1500*time.Millisecond))
-			killed := walked(t, root+"/work")
+			killed := testenv.Tree(t, root+"/work")
 			if !maps.Equal(before, killed) {
 				changed.Store(true)
 			}
@@ -148,17 +111,10 @@ func TestUndoneAfterKill(t *testing.T) {
 			if err != nil && !strings.Contains(err.Error(), "holds no such write") {
 				t.Fatal(err)
 			}
-			after := walked(t, root+"/work")
+			after := testenv.Tree(t, root+"/work")
 			maps.DeleteFunc(after, func(path, _ string) bool { return strings.HasPrefix(filepath.Base(path), ".toolquay-") }) // left by the kill
-			for path := range maps.Keys(before) {
-				if before[path] != after[path] {
-					t.Errorf("%s: was %s, killed %s, is %s", path, before[path], killed[path], after[path])
-				}
-			}
-			for path := range maps.Keys(after) {
-				if before[path] == "" {
-					t.Errorf("%s is there: %s", path, after[path])
-				}
+			if d := testenv.TreeDiff(before, after); d != "" {
+				t.Errorf("restored it is not as before:\n%s\nand when killed it was:\n%s", d, testenv.TreeDiff(before, killed))
 			}
 		})
 	}
