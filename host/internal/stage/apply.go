@@ -13,34 +13,34 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// Applied is a path for which the staged change was made.
+// Applied is a staged change that was applied.
 type Applied struct {
 	Path string `json:"path"`
-	// Created says that nothing was there before, Removed that nothing is there now, and
-	// Same that the disk already was as staged.
+	// Created means that nothing was there before, Removed that nothing is there now, and Same
+	// that the disk already was as staged.
 	Created bool `json:"created,omitempty"`
 	Removed bool `json:"removed,omitempty"`
 	Same    bool `json:"same,omitempty"`
-	// History is the history's record of the former file, and Call what all records of
-	// one applying have in common: it is undone by either.
+	// History is the ID of the history's record of the former file, and Call the ID that all
+	// records of one apply share. Undoing accepts either.
 	History string `json:"history,omitempty"`
 	Call    string `json:"call,omitempty"`
 	// Notes say what part of the change could not be made.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Conflict is why a change cannot be applied.
+// Conflict says why a change cannot be applied.
 type Conflict = changes.Conflict
 
-// ConflictError says that changes cannot be applied. None was.
+// ConflictError reports that changes cannot be applied. None of them was applied.
 type ConflictError = changes.ConflictError
 
-// Apply makes the staged changes of a selection on the disk, and removes them from the
-// stage. All are checked before the first is made: if something on the disk is not what it
-// was when it was first staged, the error is a *[ConflictError]. If an error comes midway,
-// it returns the changes that were made as well; the rest is still staged.
+// Apply makes the staged changes of a selection on the disk, and removes them from the stage. It
+// checks all changes before it makes the first: if something on the disk has changed since it was
+// first staged, the error is a *[ConflictError]. If an error occurs midway, Apply also returns
+// the changes that were made, and the others stay staged.
 //
-// Meanwhile nobody can stage or discard anything, and no command can run over the stage.
+// During Apply, nothing can be staged or discarded, and no command can run over the stage.
 func (s *Store) Apply(ctx context.Context, sel Selection) ([]Applied, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,11 +56,11 @@ func (s *Store) Apply(ctx context.Context, sel Selection) ([]Applied, error) {
 	return a.done, err
 }
 
-// applying is one use of [Store.Apply]. The store is locked.
+// applying is the state of one call of [Store.Apply]. The store is locked.
 type applying struct {
 	store   *Store
 	sel     Selection
-	call    capability.Call // what the history has all its writes under
+	call    capability.Call // the history records all changes under it
 	done    []Applied
 	over    []*Entry // the changes that were made
 	closing changes.Closing
@@ -76,7 +76,7 @@ func (a *applying) run(ctx context.Context) error {
 		return err
 	}
 	if len(w.out) == 0 {
-		if len(a.sel.Paths) == 0 { // what is in the tree did not change after all
+		if len(a.sel.Paths) == 0 { // nothing in the tree differs from the disk
 			return errors.Join(ErrNothing, s.reset())
 		}
 		return ErrNothing
@@ -117,21 +117,21 @@ func check(ctx context.Context, list []Entry, sel Selection) error {
 	return nil
 }
 
-// writable returns why a path cannot be written, as far as that is known in advance: a
-// directory on the way is now a link or a file.
+// writable returns why a path cannot be written, as far as that is known in advance: a directory
+// on the way is now a link or a file.
 func writable(e *Entry) error {
 	found, err := changes.Find(e.Path)
 	if err != nil {
 		if e.Content == nil && abi.CodeOf(err) == abi.CodeNotDirectory {
-			return nil // what it lay in is gone
+			return nil // its directory is gone
 		}
 		return err
 	}
 	return found.Close()
 }
 
-// announce notes what is about to be done, so that applying again after a kill knows which
-// changes on the disk are its own.
+// announce logs the changes that are about to be made, so that another apply, after a kill,
+// recognizes on the disk what this one wrote.
 func (a *applying) announce(list []Entry) error {
 	lines := make([]line, 0, len(list))
 	for i := range list {
@@ -143,10 +143,10 @@ func (a *applying) announce(list []Entry) error {
 	return a.store.index.add(lines...)
 }
 
-// together is how many changes are prepared, and written out to the disk, at a time at most.
+// together is the maximum number of changes that are prepared and synced together.
 const together = 256
 
-// all does the changes, in their order.
+// all makes the changes, in their order.
 func (a *applying) all(ctx context.Context, w *walk) error {
 	for rank, list := range order(w.out) {
 		if rank == rankDirs {
@@ -163,8 +163,8 @@ func (a *applying) all(ctx context.Context, w *walk) error {
 	return a.closing.Shut(ctx)
 }
 
-// open removes the opaque mark of directories that were replaced, once what the disk had in
-// them is removed. Otherwise the mark would hide the files that are applied in them.
+// open removes the opaque mark of replaced directories, once their former contents are removed
+// from the disk. The mark would otherwise hide the files that are applied in them.
 func (a *applying) open(dirs []string) error {
 	for _, dir := range dirs {
 		if err := clearOpaque(a.store.tree.at(dir)); err != nil {
@@ -174,9 +174,9 @@ func (a *applying) open(dirs []string) error {
 	return nil
 }
 
-// The order of changes: first, what the disk has in directories that are replaced is
-// removed; then come directories, so that files can be prepared in them; then files, and
-// other removals last.
+// The order of changes: first the former contents of replaced directories are removed. Then
+// directories are made, so that files can be prepared in them. Files and links follow, and other
+// removals are last.
 const (
 	rankEarly = iota
 	rankDirs
@@ -185,13 +185,13 @@ const (
 	ranks
 )
 
-// order puts changes into the order in which to make them. Removals are innermost first.
+// order groups changes by their rank. Removals are innermost first.
 func order(list []Entry) (out [ranks][]*Entry) {
 	removed := make(map[string]bool)
 	for i := range list {
 		removed[list[i].Path] = list[i].Content == nil
 	}
-	for i := range list { // they are by path
+	for i := range list { // the list is sorted by path
 		e := &list[i]
 		rank := rankFiles
 		switch {
@@ -209,13 +209,13 @@ func order(list []Entry) (out [ranks][]*Entry) {
 	return out
 }
 
-// finish removes from the stage what was applied.
+// finish removes applied changes from the stage. Whole means that all were applied.
 func (a *applying) finish(whole bool) error {
 	s := a.store
 	if whole && len(a.sel.Paths) == 0 {
 		return noted(s.reset())
 	}
-	if !whole { // those that are open yet are not done
+	if !whole { // directories that still wait for their mode are not done
 		a.over = slices.DeleteFunc(a.over, func(e *Entry) bool { return a.closing.Has(e.Path) })
 	}
 	if len(a.over) == 0 {
@@ -234,7 +234,7 @@ func (a *applying) finish(whole bool) error {
 		return noted(err)
 	}
 	defer func() { _ = root.Close() }()         // nothing was written through it
-	for _, e := range slices.Backward(a.over) { // files before the directories that they lie in
+	for _, e := range slices.Backward(a.over) { // files before their directories
 		s.drop(root, e)
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 type one struct {
 	e      *Entry
 	found  *changes.Found
-	staged *changes.Found // nil where it is no file
+	staged *changes.Found // nil if it is not a file
 	to     *Content
 	links  uint64            // the number of hard links it had
 	put    *changes.Prepared // nil if there is nothing to do
@@ -24,7 +24,7 @@ type one struct {
 	over   bool // the change was made
 }
 
-// close closes its files, and removes what was prepared and not used.
+// close closes the open files, and discards a prepared change that was not made.
 func (o *one) close() (err error) {
 	if o.put != nil && !o.over {
 		err = o.put.Discard()
@@ -37,8 +37,7 @@ func (o *one) close() (err error) {
 	return err
 }
 
-// some makes one batch of changes, none of which lies in another. If one fails, those before
-// it were made.
+// some makes one batch of changes, in order. If one fails, those before it were made.
 func (a *applying) some(ctx context.Context, entries []*Entry) (err error) {
 	var list []*one
 	defer func() {
@@ -82,12 +81,12 @@ func (a *applying) some(ctx context.Context, entries []*Entry) (err error) {
 	return errors.Join(err, synced, failed)
 }
 
-// prepare looks at a path again, and prepares its change.
+// prepare checks a path again, and prepares its change.
 func (a *applying) prepare(ctx context.Context, o *one, later *workspace.Later) (err error) {
 	e := o.e
 	o.found, err = changes.Find(e.Path)
 	if e.Content == nil && abi.CodeOf(err) == abi.CodeNotDirectory {
-		o.found, err = &changes.Found{Path: e.Path}, nil // what it lay in is gone
+		o.found, err = &changes.Found{Path: e.Path}, nil // its directory is gone
 	}
 	if err != nil {
 		return err
@@ -96,7 +95,7 @@ func (a *applying) prepare(ctx context.Context, o *one, later *workspace.Later) 
 		return abi.Errorf(abi.CodeChanged, "%w", err)
 	}
 	o.links = o.found.Info.Links
-	if o.found.Info.Links > 1 && o.found.File != nil && o.found.Node.Hash == "" { // see again
+	if o.found.Info.Links > 1 && o.found.File != nil && o.found.Node.Hash == "" { // for the method again
 		held, err := o.found.Hash(ctx)
 		if err != nil {
 			return err
@@ -119,8 +118,8 @@ func (a *applying) prepare(ctx context.Context, o *one, later *workspace.Later) 
 	return err
 }
 
-// recheck takes the hash of an earlier check if the file has not changed since, or checks
-// again.
+// recheck reuses the hash of an earlier check if the file has not changed since. Otherwise it
+// checks the path again.
 func (a *applying) recheck(ctx context.Context, e *Entry, found *changes.Found) error {
 	if found.Node == nil && e.now == nil {
 		return nil
@@ -140,7 +139,7 @@ func (a *applying) recheck(ctx context.Context, e *Entry, found *changes.Found) 
 	return e.unchanged(ctx)
 }
 
-// commit puts changes in place, of which the history keeps what was there.
+// commit makes the prepared changes, after the history has kept the former files.
 func (a *applying) commit(ctx context.Context, list []*one) error {
 	var puts []*changes.Prepared
 	for _, o := range list {
@@ -172,8 +171,9 @@ func (a *applying) commit(ctx context.Context, list []*one) error {
 	return nil
 }
 
-// again checks a path again if it changed since prepare: it may be a directory in which
-// something was applied, or another hard link of a file that was.
+// again checks a path again if it changed since prepare. Earlier changes of the batch can cause
+// that: the path is a directory and something in it was applied, or it is a hard link of a file
+// that was applied.
 func (a *applying) again(ctx context.Context, o *one) error {
 	info, _, err := workspace.Lstat(o.e.Path)
 	if err == nil && stampOf(info) != stampOf(o.found.Info) {
@@ -190,7 +190,7 @@ func (a *applying) again(ctx context.Context, o *one) error {
 			if err != nil {
 				return err
 			}
-			if held.Equal(e.now) { // what changed are its names
+			if held.Equal(e.now) { // only the number of its hard links changed
 				o.found.Node.Hash, o.found.Node.Size, e.stamp = held.Hash, held.Size, stampOf(o.found.Info)
 				return nil
 			}
@@ -202,7 +202,7 @@ func (a *applying) again(ctx context.Context, o *one) error {
 	return err
 }
 
-// first names some changes by the first.
+// first describes a batch of changes by the first of them.
 func (a *applying) first(list []*one) string {
 	if len(list) > 1 {
 		return fmt.Sprintf("%s and %d more", list[0].e.Path, len(list)-1)
@@ -210,7 +210,7 @@ func (a *applying) first(list []*one) string {
 	return list[0].e.Path
 }
 
-// void takes back the history's records of changes that were not made.
+// void removes the history's records of changes that were not made.
 func (a *applying) void(list []*one) (err error) {
 	for _, o := range list {
 		if o.done.History != "" {
@@ -223,7 +223,7 @@ func (a *applying) void(list []*one) (err error) {
 // Tool is the name of the tool in the history's records of applied changes.
 const Tool = "stage apply"
 
-// keep has the history keep what paths are before they change.
+// keep makes the history keep the former files before they change.
 func (a *applying) keep(ctx context.Context, list []*one) error {
 	h := a.store.options.History
 	if h == nil {
@@ -233,7 +233,7 @@ func (a *applying) keep(ctx context.Context, list []*one) error {
 	var what []changes.Change
 	var before []io.Reader
 	for _, o := range list {
-		if o.put == nil || !utf8.ValidString(o.e.Path) { // that the history has no words for
+		if o.put == nil || !utf8.ValidString(o.e.Path) { // the history cannot represent such a path
 			continue
 		}
 		kept = append(kept, o)
@@ -257,7 +257,7 @@ type source struct {
 	*one
 }
 
-// open opens the staged content, and notes what of it cannot be applied.
+// open opens the staged content, and notes which parts of it cannot be applied.
 func (o *one) open() (changes.Source, error) {
 	var err error
 	if o.staged, err = changes.Find(o.e.place); err != nil {
@@ -269,7 +269,7 @@ func (o *one) open() (changes.Source, error) {
 	if !utf8.ValidString(o.e.Path) {
 		o.done.Notes = append(o.done.Notes, "its former content is not in the history, because its path is not UTF-8")
 	}
-	const set = 0o6000 // set-uid and set-gid
+	const set = 0o6000 // the set-user-ID and set-group-ID bits
 	if o.staged.Info.Mode&set != 0 {
 		o.done.Notes = append(o.done.Notes, "its set-uid or set-gid bit was not applied")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/stage"
 )
 
-// changed is a stage in which a command changed so many files of 2 KiB.
+// changed returns a stage in which a command changed a number of files of 2 KiB.
 func changed(b *testing.B, files int) (*room, *upper) {
 	b.Helper()
 	r, u := layered(b)
@@ -50,7 +50,7 @@ func BenchmarkPatch(b *testing.B) {
 	}
 }
 
-// BenchmarkApply applies files, beside copying them.
+// BenchmarkApply compares applying files with copying them.
 func BenchmarkApply(b *testing.B) {
 	for name, apply := range map[string]func(r *room, u *upper) error{
 		"cp": func(r *room, u *upper) error {

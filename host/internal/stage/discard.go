@@ -12,10 +12,10 @@ import (
 	"github.com/toolquay/toolquay/internal/tempdir"
 )
 
-// List returns what is staged of a selection, by path. New directories that something is
-// staged in are left out.
+// List returns the staged changes of a selection, by path. New directories that contain other
+// changes are left out.
 //
-//nolint:contextcheck,nolintlint // it is quick and has no context; contextcheck reads this by itself
+//nolint:contextcheck,nolintlint // it is quick and takes no context; nolintlint does not see that this is used
 func (s *Store) List(sel Selection) ([]Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,8 +36,8 @@ func (s *Store) List(sel Selection) ([]Entry, error) {
 	return list, err
 }
 
-// Discard forgets what is staged of a selection, and returns what that was. All of a
-// stage is forgotten also where it is damaged.
+// Discard removes the staged changes of a selection from the stage, and returns them. Discarding
+// everything also works if the stage is damaged; then Discard returns no changes.
 func (s *Store) Discard(ctx context.Context, sel Selection) ([]Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Store) discard(ctx context.Context, sel Selection) ([]Entry, error) {
 	err := s.renew()
 	all := len(sel.Paths) == 0
 	if err != nil {
-		if all { // what cannot be read can be discarded
+		if all { // a stage that cannot be read can still be discarded
 			err = s.reset()
 		}
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Store) discard(ctx context.Context, sel Selection) ([]Entry, error) {
 	list, err := s.entries(ctx, sel)
 	if err != nil {
 		if all {
-			return nil, s.reset() // what cannot be looked at can be discarded
+			return nil, s.reset() // a tree that cannot be read can still be discarded
 		}
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Store) discard(ctx context.Context, sel Selection) ([]Entry, error) {
 	return spoken(list), s.forget(sel)
 }
 
-// forget takes a selection out of the tree.
+// forget removes a selection from the log and from the tree.
 func (s *Store) forget(sel Selection) error {
 	var lines []line
 	for path := range s.index.notes {
@@ -93,7 +93,7 @@ func (s *Store) forget(sel Selection) error {
 			lines = append(lines, line{Kind: kindForget, Path: changes.Name(path)})
 		}
 	}
-	if len(lines) == 0 { // a command made it, and nobody has looked since
+	if len(lines) == 0 { // a command made it, and no scan followed
 		lines = []line{{Kind: kindForget, Path: changes.Name(sel.Paths[0])}}
 	}
 	if err := s.index.add(lines...); err != nil {
@@ -113,12 +113,13 @@ func (s *Store) forget(sel Selection) error {
 	return err
 }
 
-// reset forgets everything, and leaves nothing. The tree gets another name at once, which
-// stands until all is over: whoever locks the stage after a kill completes it.
+// reset removes everything from the stage. It first renames the tree, which keeps the new name
+// until the reset is complete: if the process is killed, whoever locks the stage next completes
+// the reset.
 func (s *Store) reset() error { return s.forgetAll(true) }
 
-// forgetAll is reset, which spares contents that are about to be staged where they came
-// after what is forgotten.
+// forgetAll is reset. Unless fresh is set, it keeps contents that are not staged yet: when an
+// interrupted reset is completed, they belong to a later write.
 func (s *Store) forgetAll(fresh bool) error {
 	gone := filepath.Join(s.dir, goneDir)
 	err := os.Rename(s.tree.dir, gone)
@@ -129,7 +130,7 @@ func (s *Store) forgetAll(fresh bool) error {
 		return err
 	}
 	s.moment("gone")
-	left := s.sweep(gone, fresh) // before, as it makes room
+	left := s.sweep(gone, fresh) // first, because it frees space for the log
 	s.moment("swept")
 	if err := s.index.add(line{Kind: kindReset}); err != nil {
 		return errors.Join(err, left)
@@ -142,10 +143,10 @@ func (s *Store) forgetAll(fresh bool) error {
 	return os.Remove(gone)
 }
 
-// completed completes a reset that did not come to its end. The lock is held.
+// completed completes a reset that was interrupted. The lock is held.
 func (s *Store) completed() error {
 	if _, err := os.Lstat(filepath.Join(s.dir, goneDir)); err != nil {
-		return nil //nolint:nilerr // there is none
+		return nil //nolint:nilerr // no reset was interrupted
 	}
 	if err := s.index.refresh(); err != nil && !errors.Is(err, ErrDamaged) {
 		return err

@@ -10,56 +10,57 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// Entry is one change that is staged.
+// Entry is one staged change.
 type Entry struct {
 	Path string `json:"path"`
 	// Content is what is staged; nil if the path is removed. Base is what was on the disk when
-	// the path was first changed; nil if nothing was. If a command changed it, Base has no hash.
+	// the path was first changed; nil if nothing was. If a command made the change, Base has a
+	// hash only for a file with several hard links.
 	Content *Content `json:"content,omitempty"`
 	Base    *Content `json:"base,omitempty"`
 	// From is the former path of a new file, if a file with the same content was removed.
 	From string `json:"from,omitempty"`
-	// Calls are the ids of the calls that wrote it, in order, and Tool and Time are of
-	// the last.
+	// Calls are the IDs of the calls that wrote it, in order. Tool and Time are those of the last
+	// one.
 	Calls []string  `json:"calls,omitempty"`
 	Tool  string    `json:"tool,omitempty"`
 	Time  time.Time `json:"time"`
 
-	// place is where the staged entry is stored; empty for what is removed. version
-	// identifies its content.
+	// place is where the staged entry is stored; empty if the path is removed. version identifies
+	// its content.
 	place, version string
-	// now is what is on the disk; a file's hash is known only if it may be equal to Content.
+	// now is what is on the disk. The hash of a file is known only if it may be equal to Content.
 	now   *Content
 	stamp string
-	// whole is the directory that was removed or replaced as a whole, and that this change is
-	// part of; empty for none.
+	// whole is the removed or replaced directory that contains this change; empty for none. The
+	// directory itself, if it is removed, has its own path.
 	whole string
-	// implied says that this is a new directory in which something is staged: it is not listed.
+	// implied means that this is a new directory that contains other changes: it is not listed.
 	implied bool
-	// same says that the disk already is as staged.
+	// same means that the disk already is as staged.
 	same bool
 	note *note
 	// names is the number of hard links of the staged file.
 	names uint64
-	// fault is why the staged entry cannot be read, such as its mode.
+	// fault is why the staged entry cannot be read; its mode can deny that.
 	fault error
 }
 
-// Selection names changes of a stage by paths, or directories above them, absolute and
-// clean. Without paths it is all changes.
+// Selection selects staged changes by their paths, or by directories that contain them. The paths
+// are absolute and clean. Without paths it selects all changes.
 type Selection struct{ Paths []string }
 
 func (s Selection) has(path string) bool {
 	return len(s.Paths) == 0 || slices.ContainsFunc(s.Paths, func(p string) bool { return path == p || changes.Below(path, p) })
 }
 
-// leadsTo reports whether a directory is selected, or above a selected path.
+// leadsTo reports whether a directory is selected, or contains a selected path.
 func (s Selection) leadsTo(dir string) bool {
 	return s.has(dir) || slices.ContainsFunc(s.Paths, func(p string) bool { return changes.Below(p, dir) })
 }
 
-// after is what applying makes of the path. If the mode was not changed in the stage, the
-// mode on the disk is kept.
+// after returns the node that applying puts at the path. If the stage did not change the mode, it
+// keeps the mode on the disk.
 func (e *Entry) after() *Content {
 	base := e.note.base
 	if !e.Content.Is(changes.File) || !e.now.Is(changes.File) || !base.Is(changes.File) || base.Mode != e.Content.Mode {
@@ -70,13 +71,13 @@ func (e *Entry) after() *Content {
 	return &kept
 }
 
-// change is the change that applying makes on the disk.
+// change returns the change that applying makes on the disk.
 func (e *Entry) change() changes.Change {
 	return changes.Change{Path: e.Path, Before: e.now, After: e.after()}
 }
 
-// unchanged returns why the change cannot be applied, or nil: the disk must be as it was when
-// the path was first changed, as staged, or as an interrupted applying left it.
+// unchanged returns why the change cannot be applied, or nil. The disk must be as it was when the
+// path was first changed, or as staged, or as an interrupted apply left it.
 func (e *Entry) unchanged(ctx context.Context) error {
 	n := e.note
 	switch {
@@ -115,7 +116,8 @@ func (e *Entry) unchanged(ctx context.Context) error {
 	return errors.New("it was changed by something else since it was staged")
 }
 
-// holds reports whether the key of what is on the disk is one of keys.
+// holds reports whether the key of what is on the disk is one of keys. It hashes a file whose
+// hash is not known yet.
 func (e *Entry) holds(ctx context.Context, keys []string) bool {
 	if e.now.Is(changes.File) && e.now.Hash == "" {
 		found, err := changes.Look(ctx, e.Path)

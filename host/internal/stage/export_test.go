@@ -1,4 +1,4 @@
 package stage
 
-// AtMoment has something done at the steps of what changes a stage.
+// AtMoment makes a stage call do at each step of a change.
 func AtMoment(s *Store, do func(moment string)) { s.moment = do }

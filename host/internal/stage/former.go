@@ -14,12 +14,12 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// Earlier versions had no tree: each content lay in a file of its own beside the log, and
-// a line said what it was staged for. What they staged is taken into the tree when a stage is
-// first looked at.
+// Earlier versions had no tree: each content was in a separate file beside the log, and a log
+// line said which path it was staged for. Such changes are moved into the tree when the stage is
+// first read.
 
-// refresh reads what came to the log since, and takes over what an earlier version staged.
-// The mutex is held, and the lock is not.
+// refresh reads new lines of the log, and converts what an earlier version staged. The mutex is
+// held, and the lock is not.
 func (s *Store) refresh(ctx context.Context) error {
 	err := s.index.refresh()
 	if err == nil && len(s.index.former) > 0 {
@@ -28,7 +28,7 @@ func (s *Store) refresh(ctx context.Context) error {
 	return err
 }
 
-// renew is refresh where the lock is held.
+// renew is refresh for a caller that holds the lock.
 func (s *Store) renew() error {
 	if err := s.index.refresh(); err != nil {
 		return err
@@ -41,9 +41,9 @@ func (s *Store) renew() error {
 	return nil
 }
 
-// adopt takes over what was staged for a path, in the order in which that was: the last is
-// staged, and an applying that was interrupted may have written any. A kill in between
-// has it begin again: nothing of the former is forgotten before all of it is in the tree.
+// adopt converts the lines of a path, which are in the order of their writes: the last one is
+// staged, and an interrupted apply may have written any of them. If the process is killed, adopt
+// starts again: the lines are not forgotten before the tree has the content.
 func (s *Store) adopt(lines []line) error {
 	l, first := lines[len(lines)-1], lines[0]
 	path := string(l.Path)
@@ -77,7 +77,7 @@ func (s *Store) adopt(lines []line) error {
 	return s.index.add(append(more, line{Kind: kindFormerDiscarded, Path: l.Path, Time: l.Time})...)
 }
 
-// former takes what a line of an earlier version says.
+// formerly takes a line of an earlier version.
 func (x *index) formerly(path string, l *line) {
 	if l.Kind == kindFormer {
 		x.former[path] = append(slices.Clip(x.former[path]), *l)
@@ -86,7 +86,7 @@ func (x *index) formerly(path string, l *line) {
 	delete(x.former, path)
 }
 
-// formerLine reports whether a line is one that an earlier version wrote of a content.
+// formerLine reports whether a line of an earlier version is valid.
 func (l *line) formerLine() bool {
 	return isPath(string(l.Path)) && isName(l.Name) && l.Content.Valid() && l.Content.Is(changes.File) &&
 		(l.Base == nil || l.Base.Valid() && l.Base.Is(changes.File))

@@ -11,8 +11,8 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// formerStage is a stage as an earlier version left it: "two" is staged for a file that
-// was "old", and before that "one" was.
+// formerStage creates a stage in the format of an earlier version: "one" and then "two" were
+// staged for a file with the content "old".
 func formerStage(t *testing.T) (dir, file string) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -44,7 +44,8 @@ func formerStage(t *testing.T) (dir, file string) {
 	return dir, file
 }
 
-// TestFormer applies what an earlier version staged, over what that would have.
+// TestFormer applies what an earlier version staged, over the file, over what the earlier version
+// may have applied, and over another content.
 func TestFormer(t *testing.T) {
 	t.Parallel()
 	for now, want := range map[string]string{"old": "", "one": "", "two": "", "else": "changed by something else"} {
@@ -70,8 +71,8 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// TestFormerKilled takes over again what a process took over that was killed after any
-// line, and refuses what is missing.
+// TestFormerKilled checks that a conversion continues after the process was killed after any
+// line, and that missing content is refused.
 func TestFormerKilled(t *testing.T) {
 	t.Parallel()
 	dir, _ := formerStage(t)
@@ -84,7 +85,7 @@ func TestFormerKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bytes.SplitAfter(text, []byte("\n"))
-	for n := 2; n < len(lines); n++ { // beside what was there
+	for n := 2; n < len(lines); n++ { // after the two lines of formerStage
 		if err := os.WriteFile(log, bytes.Join(lines[:n], nil), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/toolquay/toolquay/internal/checkline"
 )
 
-// FuzzLog reads any log without failing, and takes only absolute paths.
+// FuzzLog checks that any log can be read without a panic, and that only absolute paths are
+// accepted.
 func FuzzLog(f *testing.F) {
 	for _, l := range []line{
 		{Kind: kindStage, Path: "/a", Content: &Content{Hash: string(bytes.Repeat([]byte("ab"), 32)), Size: 3}},

@@ -11,22 +11,23 @@ import (
 
 const lockName = "lock"
 
-// ErrDamaged is that what is staged is not known, since the stage's log is damaged.
+// ErrDamaged means that the stage's log is damaged, so that it is not known what is staged.
 var ErrDamaged = errors.New("the log of what is staged is damaged")
 
-// note is what is known of a path beside what lies in the tree.
+// note is what the log says of a path.
 type note struct {
-	// base is what lay there when it was first changed, nil being nothing. Without a stamp
-	// its content is what tells whether it is as it was.
+	// base is what was on the disk when the path was first changed; nil means nothing. With an
+	// empty stamp, base is compared by its content. changed means that the disk changed while the
+	// command ran.
 	base    *Content
 	stamp   string
 	changed bool
-	began   time.Time // the command that changed it; zero where none did
-	// tool says that a tool wrote it: then it counts as staged even where it is equal to
-	// what lies on the disk.
+	began   time.Time // when the command that changed the path began; zero if none did
+	// tool means that a tool wrote it: then it counts as staged even if the disk has the same
+	// content.
 	tool bool
-	// applying are the keys of what it was about to become on the disk, in an applying
-	// that may have been killed.
+	// applying has the keys of what an apply, which may have been killed, was about to write to
+	// the disk.
 	applying []string
 
 	calls []string
@@ -34,22 +35,22 @@ type note struct {
 	time  time.Time
 }
 
-// index is what is known of a log that was read.
+// index is a log and what its lines say.
 type index struct {
 	changes.Log
 	known
-	// vanished is that there was a log, and is none any more.
+	// vanished means that the log existed, and is gone.
 	vanished bool
 }
 
 // known is what the lines of a log say.
 type known struct {
 	notes  map[string]*note
-	layers []string // directories that can be mounted, in the order in which they were
+	layers []string // directories that can be mounted, in the order of their lines
 	// last is the time of the last line.
 	last time.Time
-	// lines is how many were read, and damaged the number of the first that is not
-	// what was written; 0 is none.
+	// lines is the number of lines that were read, and damaged the number of the first one that
+	// is invalid; 0 for none.
 	lines, damaged int
 	// former are the lines of what earlier versions staged, by path.
 	former map[string][]line
@@ -69,7 +70,7 @@ func newIndex(dir string) *index {
 	return x
 }
 
-// refresh reads what came to the log since.
+// refresh reads the lines that were added to the log.
 func (x *index) refresh() error {
 	was := x.Exists()
 	if err := x.Refresh(); err != nil {
@@ -79,7 +80,7 @@ func (x *index) refresh() error {
 	return x.fault()
 }
 
-// fault is that of a log that cannot be gone by.
+// fault returns an error if the log is damaged or gone.
 func (x *index) fault() error {
 	switch {
 	case x.vanished:
@@ -126,7 +127,7 @@ func (x *index) read(text []byte) {
 	}
 }
 
-// note takes what a line says of a path. What lay there first stays what it was.
+// note takes a line on a path. The base of the first line of a path stays.
 func (x *index) note(path string, l *line) {
 	n := x.notes[path]
 	if n == nil {
@@ -140,8 +141,8 @@ func (x *index) note(path string, l *line) {
 	}
 }
 
-// add adds lines to the log for good, all of them or none. The lock is held, and the log
-// was read.
+// add appends lines to the log durably, all of them or none. The lock is held, and the log was
+// read.
 func (x *index) add(lines ...line) error {
 	if len(lines) == 0 {
 		return nil

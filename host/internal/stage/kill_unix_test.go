@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// does is what the victim does.
+// does is what the victim process does.
 func does(s *stage.Store, what, work string) (err error) {
 	switch what {
 	case "put":
@@ -69,7 +69,7 @@ func does(s *stage.Store, what, work string) (err error) {
 	return err
 }
 
-// TestFewDescriptors applies more changes than a process may have files open.
+// TestFewDescriptors applies more changes than the process has file descriptors for.
 func TestFewDescriptors(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -88,7 +88,7 @@ func TestFewDescriptors(t *testing.T) {
 	}
 }
 
-// dying is a stage whose process dies at a step of an applying, by its number.
+// dying returns a stage whose process kills itself at the numbered step.
 func dying(dir, past, at string) *stage.Store {
 	left, err := strconv.Atoi(at)
 	if err != nil {
@@ -97,7 +97,7 @@ func dying(dir, past, at string) *stage.Store {
 	step := func() {
 		if left--; left == 0 {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			time.Sleep(time.Hour) // until it is dead
+			time.Sleep(time.Hour) // until the signal arrives
 		}
 	}
 	s := stage.Open(dir, stage.Options{History: &stepping{history.Open(past, history.Options{}), step}})
@@ -105,7 +105,7 @@ func dying(dir, past, at string) *stage.Store {
 	return s
 }
 
-// stepping is a history that is a step before the write which it is told of.
+// stepping is a history that counts each KeepAll as a step.
 type stepping struct {
 	*history.Store
 	step func()
@@ -123,7 +123,7 @@ func (h *stepping) KeepAll(ctx context.Context, by capability.Call, list []chang
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	const files = 12
-	for after := 2; after < files+2; after += 2 { // the first is that all is announced
+	for after := 2; after < files+2; after += 2 { // the first step is that all changes are announced
 		r := newRoom(t)
 		big := strings.Repeat("new ", 50_000)
 		for i := range files {

@@ -15,22 +15,22 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// Layer is a directory that can be mounted with what is staged over it: an overlay of
-// Root as the lower directory, with userxattr.
+// Layer is an overlay that shows a directory with its staged changes. Root is its lower
+// directory. The mount needs the option userxattr.
 type Layer struct {
 	Root string
-	// Upper is the part of the tree that is Root's, and Work an empty directory beside it,
-	// on the same file system.
+	// Upper is Root's part of the tree. Work is the work directory of overlayfs, on the same file
+	// system.
 	Upper, Work string
 	// Generation is the stage's, as [Store.Generation] has it. An overlay of an earlier one is
 	// mounted anew.
 	Generation int
 }
 
-// Layers returns the overlays to mount so that programs see directories as the session's
-// tools do, by real path. A directory that lies in another one has no layer of its own. It
-// makes the directories that the layers need. From then on, until everything is discarded,
-// commands may have changed anything below these directories.
+// Layers returns the overlays to mount so that commands see directories as the session's tools
+// do. Roots are real paths; a directory inside another one gets no overlay of its own. Layers
+// creates the directories that the overlays need. From then on, commands may change anything
+// below the roots.
 func (s *Store) Layers(roots []string) ([]Layer, error) {
 	for _, root := range roots {
 		if !isPath(root) {
@@ -57,7 +57,7 @@ func (s *Store) Layers(roots []string) ([]Layer, error) {
 	return out, err
 }
 
-// outermost leaves out directories that lie in others.
+// outermost leaves out directories that are inside others.
 func outermost(roots []string) []string {
 	roots = slices.Clone(roots)
 	slices.SortFunc(roots, changes.ComparePaths)
@@ -70,7 +70,7 @@ func outermost(roots []string) []string {
 	return out
 }
 
-// layer makes what a layer needs.
+// layer creates the directories of a layer, and logs a new layer.
 func (s *Store) layer(root string) (Layer, error) {
 	var lines []line
 	at := slices.Index(s.index.layers, root)
@@ -92,10 +92,10 @@ func (s *Store) layer(root string) (Layer, error) {
 	return l, err
 }
 
-// busyName is locked while commands run over what is staged.
+// busyName is the file that is locked while commands run over the stage.
 const busyName = "busy"
 
-// running are the commands of this process that run over what is staged.
+// running counts the commands of this process that run over the stage, and holds the locked file.
 type running struct {
 	n    int
 	file *os.File
@@ -104,9 +104,9 @@ type running struct {
 // errRunning is the error of applying or discarding while a command runs.
 var errRunning = errors.New("a command of the session still runs and may change what is staged; wait for it, or end it")
 
-// Running notes that a command begins to run over what is staged, until done is called:
-// nothing is applied or discarded meanwhile, by this process or another. Background tasks
-// are such commands.
+// Running notes that a command runs over the stage until done is called: meanwhile, nothing is
+// applied or discarded, by this process or another. Background tasks are such commands. Running
+// waits for another process that applies, for up to a minute.
 func (s *Store) Running() (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func (s *Store) Running() (done func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		const applying = time.Minute // another process applies, and is waited for
+		const applying = time.Minute // the longest wait for another process
 		if err := filelock.Wait(f, applying); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
@@ -139,7 +139,8 @@ func (s *Store) ended() {
 	s.running.file = nil
 }
 
-// alone calls do while no command runs and nobody else changes the stage.
+// alone calls do while no command runs and nobody else changes the stage. While a command runs,
+// the error is errRunning.
 func (s *Store) alone(ctx context.Context, do func() error) error {
 	if s.running.n > 0 {
 		return errRunning

@@ -21,7 +21,7 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// refusals are the conflicts of applying everything, a line each.
+// refusals returns the conflicts of applying everything, one per line.
 func (r *room) refusals() string {
 	r.tb.Helper()
 	before := modes(r.tb, r.work)
@@ -39,14 +39,15 @@ func (r *room) refusals() string {
 	return strings.Join(out, "\n")
 }
 
-// TestSocketsAndDevices are not applied, and nothing takes their place on the disk.
+// TestSocketsAndDevices checks that sockets and devices are not applied, and that nothing
+// replaces one on the disk.
 func TestSocketsAndDevices(t *testing.T) {
 	t.Parallel()
 	r, u := layered(t)
 	want := "a: it is a socket on the disk, which is never replaced\nsocket: it is a socket, which cannot be applied; discard it"
 	u.write("a", "A", 0o644)
 	socket(t, u.at("socket"))
-	if unix.Mknod(u.at("device"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 3))) == nil { // for root
+	if unix.Mknod(u.at("device"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 3))) == nil { // only root may
 		want = strings.Replace(want, "\n", "\ndevice: it is a device, which cannot be applied; discard it\n", 1)
 	}
 	r.ran()
@@ -64,10 +65,10 @@ func TestSocketsAndDevices(t *testing.T) {
 	r.emptied()
 }
 
-// socket makes a socket, whose name may be longer than those of sockets are.
+// socket creates a socket at a path, which may be longer than the address of a socket can be.
 func socket(t *testing.T, path string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // its name is short
+	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // its path is short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +83,12 @@ func socket(t *testing.T, path string) {
 	}
 }
 
-// TestHoles of a file stay holes.
+// TestHoles checks that the holes of a file are kept.
 func TestHoles(t *testing.T) {
 	t.Parallel()
 	const size, room = 64 << 20, 1 << 20
 	r, u := layered(t)
-	for _, name := range []string{"new", "a", "ro"} { // made, written, and in place of one that is read-only
+	for _, name := range []string{"new", "a", "ro"} { // created, changed, and in place of a read-only file
 		u.write(name, "begins", 0o644)
 		u.must(os.Truncate(u.at(name), size))
 		f, err := os.OpenFile(u.at(name), os.O_WRONLY, 0)
@@ -111,8 +112,8 @@ func TestHoles(t *testing.T) {
 	}
 }
 
-// TestLinkedOnDisk applies to all names of a file, of which each changes the others'
-// times, and one is removed.
+// TestLinkedOnDisk applies changes to the hard links of one file: each change alters the times of
+// the other links, and one link is removed.
 func TestLinkedOnDisk(t *testing.T) {
 	t.Parallel()
 	r, u := layered(t)
@@ -139,8 +140,8 @@ func TestLinkedOnDisk(t *testing.T) {
 	}
 }
 
-// TestMadeWhileApplied keeps what somebody puts into a directory that is being removed, and
-// stages the rest still.
+// TestMadeWhileApplied checks that a file survives that something else creates in a directory
+// while that is being removed. The removal stays staged.
 func TestMadeWhileApplied(t *testing.T) {
 	t.Parallel()
 	r, u := layered(t)
@@ -161,8 +162,8 @@ func TestMadeWhileApplied(t *testing.T) {
 	}
 }
 
-// TestOrdinaryUser applies into directories that let nobody write in the end, and has what
-// its modes keep the host from reading be a conflict of its own.
+// TestOrdinaryUser applies read-only directories with their contents. Staged entries that their
+// modes make unreadable for the host are conflicts.
 func TestOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	if testenv.AsOrdinaryUser(t) {
@@ -200,7 +201,7 @@ func TestOrdinaryUser(t *testing.T) {
 	r.emptied()
 }
 
-// TestManyChanges takes a hundred thousand changes through all that a stage does.
+// TestManyChanges lists, shows and applies a hundred thousand changes.
 func TestManyChanges(t *testing.T) {
 	testenv.SkipUnlessThorough(t)
 	const files, inOne = 100_000, 1000
@@ -227,7 +228,7 @@ func TestManyChanges(t *testing.T) {
 	r.emptied()
 }
 
-// refusing is a history that keeps things so many times.
+// refusing is a history that fails after a number of calls.
 type refusing struct {
 	stage.History
 	left int
@@ -240,8 +241,8 @@ func (h *refusing) KeepAll(ctx context.Context, by capability.Call, list []chang
 	return h.History.KeepAll(ctx, by, list, before)
 }
 
-// TestClosedDirectory applies a directory that nothing can be put in, of which the mode comes last, where
-// something else fails before.
+// TestClosedDirectory applies a read-only directory, whose mode is set last, when another change
+// fails before that.
 func TestClosedDirectory(t *testing.T) {
 	t.Parallel()
 	r, u := layered(t)
@@ -265,7 +266,8 @@ func TestClosedDirectory(t *testing.T) {
 	}
 }
 
-// TestModeOfDirectoryAbove applies or discards one file of a directory of which the mode is staged too: that stays.
+// TestModeOfDirectoryAbove applies or discards one file of a directory whose mode is also staged:
+// the mode stays staged.
 func TestModeOfDirectoryAbove(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(r *room, sel stage.Selection) error{

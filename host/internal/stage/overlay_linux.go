@@ -13,15 +13,16 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
 
-// The attributes by which overlayfs marks entries of an upper directory, where it is
-// mounted with userxattr.
+// The extended attributes that overlayfs sets in an upper directory if it is mounted with
+// userxattr.
 const (
 	overlayPrefix = "user.overlay."
 	whiteoutAttr  = overlayPrefix + "whiteout"
 	opaqueAttr    = overlayPrefix + "opaque"
 )
 
-// isWhiteout reports whether an entry says that something is removed.
+// isWhiteout reports whether an entry is a whiteout, which means that the path is removed: a
+// character device 0:0, or an empty file with the whiteout attribute.
 func isWhiteout(at string, info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -40,17 +41,17 @@ func isWhiteout(at string, info fs.FileInfo) bool {
 	return false
 }
 
-// isOpaque reports whether nothing of the disk is seen in a directory.
+// isOpaque reports whether a directory of the tree hides what the disk has in it.
 func isOpaque(at string) bool {
 	var value [4]byte
 	n, err := unix.Lgetxattr(at, opaqueAttr, value[:])
 	return err == nil && string(value[:n]) == "y"
 }
 
-// setOpaque has nothing be seen of what the disk has in a directory of the tree.
+// setOpaque makes a directory of the tree hide what the disk has in it.
 func setOpaque(at string) error { return unix.Lsetxattr(at, opaqueAttr, []byte("y"), 0) }
 
-// clearOpaque has what the disk has be seen in a directory of the tree again.
+// clearOpaque makes a directory of the tree show what the disk has in it.
 func clearOpaque(at string) error {
 	err := unix.Lremovexattr(at, opaqueAttr)
 	if errors.Is(err, unix.ENODATA) || errors.Is(err, unix.ENOTSUP) {
@@ -59,7 +60,8 @@ func clearOpaque(at string) error {
 	return err
 }
 
-// identity tells a file from others, and from what it was before it was written.
+// identity distinguishes a file from others, and from its own state before a write, by its inode
+// number and change time.
 func identity(info fs.FileInfo) string {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -68,7 +70,7 @@ func identity(info fs.FileInfo) string {
 	return strconv.FormatUint(st.Ino, 10) + "-" + strconv.FormatInt(st.Ctim.Nano(), 10)
 }
 
-// names tells how many names a file has.
+// names returns the number of hard links of a file.
 func names(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // its type differs by architecture
@@ -83,17 +85,17 @@ func isSparse(info fs.FileInfo) bool {
 	return ok && st.Blocks*block < info.Size()
 }
 
-// give gives a directory of the tree to who owns the one of the disk, as far as the host
-// may.
+// give sets the owner of a directory of the tree to that of the directory on the disk, if the
+// host is root.
 func give(at string, to workspace.Info) {
 	if os.Geteuid() == 0 {
-		_ = unix.Lchown(at, int(to.UID), int(to.GID)) // it is a matter of what a mounted tree shows
+		_ = unix.Lchown(at, int(to.UID), int(to.GID)) // it only affects the owner that commands see
 	}
 }
 
-// keepAttributes copies the extended attributes of a file of the tree to the one that was
-// written from it, but for those of overlayfs and of the system. It returns those that
-// could not be copied.
+// keepAttributes copies the extended attributes user.* (except those of overlayfs) and
+// security.capability of a staged file to the file that was written from it. It returns the names
+// of those that could not be copied.
 func keepAttributes(from, to uintptr) (lost []string) {
 	buf := make([]byte, 64<<10)
 	n, err := unix.Flistxattr(int(from), buf)

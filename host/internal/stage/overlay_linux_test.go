@@ -16,10 +16,11 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// inNamespace is set where the test runs again with namespaces of its own.
+// inNamespace is the environment variable that is set when the test runs again in its own
+// namespaces.
 const inNamespace = "STAGE_TEST_OVERLAY"
 
-// realCommands are run over a real overlay, and in a plain directory.
+// realCommands run over a real overlay and in a plain directory.
 var realCommands = []string{
 	"echo made > new; mkdir -p n/m; echo x > n/m/f; ln -s m n/k; ln n/m/f n/g",
 	"echo changed >> a; chmod 755 d/x; touch ro",
@@ -33,9 +34,8 @@ var realCommands = []string{
 	"for i in 1 2 3 4 5 6 7 8 9; do mkdir -p many/$i; echo $i > many/$i/f; done; rm -r many/5; mv many/7 many/5",
 }
 
-// TestOverlay has real commands write over a real overlay, and applies what they did: the
-// directory is as they would have left it. Between them a tool writes, through what is
-// mounted.
+// TestOverlay runs commands over a real overlay, applies their changes, and compares the result
+// with that of the same commands in a plain directory. A tool also writes, through the mount.
 func TestOverlay(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(inNamespace) == "" {
@@ -55,7 +55,7 @@ func TestOverlay(t *testing.T) {
 			sh(t, want, "echo tool > by-tool; mkdir -p deep/er; echo tool > deep/er/f")
 			r := newRoom(t)
 			project(t, r.work)
-			time.Sleep(20 * time.Millisecond) // a step of the file system's clock
+			time.Sleep(20 * time.Millisecond) // a tick of the file system's clock
 			layers, err := r.Layers([]string{r.work, filepath.Join(r.work, "d")})
 			if err != nil || len(layers) != 1 {
 				t.Fatal(layers, err)

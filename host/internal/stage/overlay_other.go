@@ -8,7 +8,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
 
-// There is no overlayfs: nothing but tools changes the tree, which make files.
+// Other systems have no overlayfs: only tools change the tree, and they write only files.
 
 func isWhiteout(string, fs.FileInfo) bool { return false }
 

@@ -62,7 +62,7 @@ func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o changes
 	return notes, err
 }
 
-// changed are the changes of a selection, of which there must be one.
+// changed returns the changes of a selection, or ErrNothing if there are none.
 func (s *Store) changed(ctx context.Context, sel Selection) ([]Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Store) changed(ctx context.Context, sel Selection) ([]Entry, error) {
 	return list, err
 }
 
-// hashed hashes removed files that may have been renamed: those of the size of a new file.
+// hashed hashes removed files that may have been renamed: those with the size of a new file.
 func hashed(ctx context.Context, list []changes.Change, byPath map[string]*Entry) {
 	sizes := make(map[int64]bool)
 	for i := range list {
@@ -86,12 +86,12 @@ func hashed(ctx context.Context, list []changes.Change, byPath map[string]*Entry
 	}
 	for i := range list {
 		if c := &list[i]; c.After == nil && c.Before.Is(changes.File) && sizes[c.Before.Size] {
-			byPath[c.Path].holds(ctx, nil) // c.Before is what it looks at
+			byPath[c.Path].holds(ctx, nil) // it sets the hash of c.Before
 		}
 	}
 }
 
-// open opens a regular file, over no link.
+// open opens a regular file without following links.
 func open(path string) (io.ReadCloser, error) {
 	found, err := changes.Find(path)
 	if err != nil {

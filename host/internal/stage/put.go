@@ -16,7 +16,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// Put is as [capability.Stage] has it.
+// Put implements [capability.Stage].
 func (s *Store) Put(ctx context.Context, w capability.StagedWrite) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,8 +38,8 @@ func (s *Store) Put(ctx context.Context, w capability.StagedWrite) error {
 	return abi.Errorf(abi.CodeIO, "%s was not staged: %w", w.Path, err)
 }
 
-// put stages a write. Its note is written first: a process that is killed in between leaves
-// a note without a staged file, which the next write replaces.
+// put stages a write. It logs the note first: if the process is killed in between, the next write
+// replaces the note without a staged file.
 func (s *Store) put(w *capability.StagedWrite) error {
 	if !isPath(w.Path) {
 		return fmt.Errorf("the path %q is not absolute", w.Path)
@@ -84,8 +84,8 @@ func (s *Store) put(w *capability.StagedWrite) error {
 	return err
 }
 
-// notesFor is what the log says of a write. What the path was when it was first staged stays
-// noted, unless the note is of what is not staged any more.
+// notesFor returns the log lines of a write. An existing note of the path keeps its base, unless
+// the path is no longer staged.
 func (s *Store) notesFor(w *capability.StagedWrite, staged bool) ([]line, error) {
 	l := line{
 		Kind: kindStage, Path: changes.Name(w.Path), Content: contentOf(w.Hash, w.Size),
@@ -103,8 +103,8 @@ func (s *Store) notesFor(w *capability.StagedWrite, staged bool) ([]line, error)
 	return []line{l}, nil
 }
 
-// modeFor is the mode of the staged file: that of the file that was staged before, or of the
-// one on the disk, or else the mode of new files, which the content has.
+// modeFor returns the mode of the staged file: that of the file staged before, or of the file on
+// the disk, or of the new content.
 func (s *Store) modeFor(w *capability.StagedWrite, was *capability.Staged) fs.FileMode {
 	if was.Kind == abi.KindFile {
 		if info, err := os.Lstat(was.Place); err == nil {
@@ -138,10 +138,11 @@ func (t *tree) put(path, file string) error {
 	return errors.Join(err, spot.Discard())
 }
 
-// Mounted makes writes below root, the root of a [Layer], go through the mounted directory
-// at, such as a descriptor below /proc, so that programs that see the mount see the writes
-// too. An empty at means that it is no longer mounted. Once something is applied or
-// discarded, see [Store.Generation], writes go into the tree until Mounted is called again.
+// Mounted makes writes below root, the root of a [Layer], go through the mounted overlay, so that
+// programs that see the mount see the writes too. At is the path of the mount, such as a
+// descriptor below /proc; an empty at means that it is no longer mounted. Once something is
+// applied or discarded (see [Store.Generation]), writes go into the tree until Mounted is called
+// again.
 func (s *Store) Mounted(root, at string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,17 +150,18 @@ func (s *Store) Mounted(root, at string) {
 		delete(s.mounted, root)
 		return
 	}
-	_ = s.index.refresh() // who writes next is told of a failure
+	_ = s.index.refresh() // the next write reports a failure
 	s.mounted[root] = mounted{at, s.index.generation}
 }
 
-// mounted is where a directory is mounted, and since which generation of what is staged.
+// mounted is the path of a mount, and the generation of the stage when it was mounted.
 type mounted struct {
 	at         string
 	generation int
 }
 
-// mountOf returns the mounted directory that a path lies in, and its path there.
+// mountOf returns the mount that contains a path, and the path relative to it; empty if there is
+// none.
 func (s *Store) mountOf(path string) (at, rel string) {
 	longest := ""
 	for root, m := range s.mounted {
@@ -177,8 +179,8 @@ func (s *Store) mountOf(path string) (at, rel string) {
 	return s.mounted[longest].at, rel
 }
 
-// putMounted writes a file into a mounted directory, by a name that nothing has and a
-// rename, and removes it where it was.
+// putMounted copies a file into a mount, under a temporary name that it then renames, and removes
+// the original.
 func putMounted(at, rel, file string) (err error) {
 	root, err := os.OpenRoot(at)
 	if err != nil {
@@ -189,7 +191,7 @@ func putMounted(at, rel, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = from.Close() }() // it was read
+	defer func() { _ = from.Close() }() // it was only read
 	info, err := from.Stat()
 	if err != nil {
 		return err
@@ -219,5 +221,5 @@ func putMounted(at, rel, file string) (err error) {
 	return os.Remove(file)
 }
 
-// newCall names what all of one applying have in common.
+// newCall returns a new ID for the call that all records of one apply have.
 func newCall() string { return "apply-" + rand.Text()[:8] }

@@ -13,7 +13,7 @@ import (
 	"github.com/toolquay/toolquay/internal/checkline"
 )
 
-// Content says what lies at a path, or is to lie there. A mode of 0 is not known.
+// Content describes what is at a path, or will be. A mode of 0 means that it is not known.
 type Content = changes.Node
 
 func contentOf(sum [sha256.Size]byte, size int64) *Content {
@@ -31,53 +31,53 @@ func baseOf(b *capability.StagedBase) *Content {
 
 // The kinds of lines.
 const (
-	// kindStage is a write by a tool, and kindBase notes what lay at a path when it was
-	// first changed, by a command or for a tool.
+	// kindStage is a write by a tool. kindBase notes what was at a path before a command changed
+	// it, or before a directory of the tree was made for it.
 	kindStage = "put"
 	kindBase  = "base"
-	// kindApplying says what a path is about to become on the disk.
+	// kindApplying says what applying is about to put at a path.
 	kindApplying = "applying"
-	// kindForget is that nothing is staged any more for a path, as it was applied or
-	// discarded, and kindReset that nothing is at all, whatever else cannot be read.
+	// kindForget means that nothing is staged for a path any more, because it was applied or
+	// discarded. kindReset means the same for all paths, even if earlier lines are damaged.
 	kindForget = "forget"
 	kindReset  = "reset"
-	// kindLayer is that a directory can be mounted: commands may change what is below.
+	// kindLayer means that a directory can be mounted: commands may change anything below it.
 	kindLayer = "layer"
-	// What earlier versions wrote, which had no tree: something was staged, and then applied
-	// or discarded.
+	// The lines of earlier versions, which had no tree: a file was staged, and then applied or
+	// discarded.
 	kindFormer, kindFormerApplied, kindFormerDiscarded = "stage", "apply", "discard"
 )
 
-// line is a record as it stands in the log.
+// line is one record of the log.
 type line struct {
 	Kind string       `json:"kind"`
 	Time time.Time    `json:"time"`
 	Path changes.Name `json:"path,omitempty"`
-	// Content is what is staged by a tool or about to be applied, and Base what lay there;
-	// nil is nothing.
+	// Content is what a tool staged or what is about to be applied, and Base is what was on the
+	// disk; nil means nothing.
 	Content *Content `json:"content,omitempty"`
 	Base    *Content `json:"base,omitempty"`
-	// Stamp tells what lay there from all else without reading it, where it was looked at
-	// before the command began that changed it. Changed is that it was changed since.
-	// Began is when the command did.
+	// Stamp identifies the state of Base by its metadata, if a command changed the path. Changed
+	// means that the disk changed after the command began, and Began is when it did.
 	Stamp   string    `json:"stamp,omitempty"`
 	Changed bool      `json:"changed,omitempty"`
 	Began   time.Time `json:"began,omitzero"`
 	Call    string    `json:"call,omitempty"`
 	Tool    string    `json:"tool,omitempty"`
-	links   uint64    // how many names the file has
-	// Name is that of a file with content, in lines of earlier versions.
+	links   uint64    // the number of hard links of Base; not logged
+	// Name is the name of the content's file, in lines of earlier versions.
 	Name string `json:"name,omitempty"`
 }
 
-// maxLine bounds a line, in bytes: a path of 4 KiB of which each byte may take six, where a
-// link leads that is as long, twice, and the id of a call.
+// maxLine is the maximum length of a line in bytes. It allows for a path of 4 KiB, two link
+// targets of the same length, six bytes for each of their bytes, and the ID of a call.
 const maxLine = 128 << 10
 
-// encode writes a line with its checksum and newline.
+// encode returns the line with its checksum and newline.
 func (l *line) encode() ([]byte, error) { return checkline.Encode(l, maxLine) }
 
-// decode reads a line without its newline; false is one that was not written so.
+// decode decodes a line without its newline. It returns false if the checksum or the record is
+// invalid.
 func decode(text []byte) (line, bool) {
 	var l line
 	if len(text) > maxLine || !checkline.Decode(text, &l) {
@@ -86,10 +86,10 @@ func decode(text []byte) (line, bool) {
 	return l, l.valid()
 }
 
-// valid reports whether a record can be gone by.
+// valid reports whether a record is well formed.
 func (l *line) valid() bool {
 	for _, c := range []*Content{l.Content, l.Base} {
-		if c != nil && !c.Valid() && (c.Kind != changes.File || c.Hash != "") { // a file may be known by its stamp alone
+		if c != nil && !c.Valid() && (c.Kind != changes.File || c.Hash != "") { // a file may have only a stamp
 			return false
 		}
 	}
@@ -110,12 +110,12 @@ func isPath(path string) bool {
 	return filepath.IsAbs(path) && filepath.Clean(path) == path && strings.IndexByte(path, 0) < 0
 }
 
-// contentEnd ends the names of files with content that is not staged yet.
+// contentEnd is the suffix of files with content that is not staged yet.
 const contentEnd = ".staged"
 
 func newName() string { return rand.Text() + contentEnd }
 
-// isName reports whether newName may have made a name.
+// isName reports whether a name has the form of those of newName.
 func isName(name string) bool {
 	text, ok := strings.CutSuffix(name, contentEnd)
 	odd := func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '2' || r > '7') }

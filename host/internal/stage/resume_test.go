@@ -10,8 +10,8 @@ import (
 	"github.com/toolquay/toolquay/host/internal/stage"
 )
 
-// interrupted applies everything, and ends before it can note that it did, as a host does
-// that is killed there.
+// interrupted applies everything, and panics before the result is recorded, as if the host was
+// killed there.
 func (r *room) interrupted() (err error) {
 	r.tb.Helper()
 	s := r.open(r.history)
@@ -29,7 +29,7 @@ func (r *room) interrupted() (err error) {
 	return err
 }
 
-// unnoted applies everything, and cannot note that it did.
+// unnoted applies everything, but the log cannot be written.
 func (r *room) unnoted() ([]stage.Applied, error) {
 	r.tb.Helper()
 	log, aside := filepath.Join(r.dir, "log.jsonl"), filepath.Join(r.dir, "aside")

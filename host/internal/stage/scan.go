@@ -13,12 +13,12 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// Scan finds what a command that began at a time created, changed or removed, and notes what
-// the disk has there, so that applying can find later changes by something else. If the disk
-// was changed there while the command ran, that is noted too: it is not known which of the
-// two states the command saw.
+// Scan finds the paths that a command created, changed or removed, and logs what the disk has
+// there, so that applying can detect later changes by something else. Began is when the command
+// began. If the disk changed at such a path while the command ran, that is logged too, because it
+// is not known which of the two states the command saw.
 //
-// If the command changed nothing, Scan only lists the entries of the tree.
+// If the command changed nothing, Scan only lists the tree.
 func (s *Store) Scan(ctx context.Context, began time.Time, call capability.Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *Store) Scan(ctx context.Context, began time.Time, call capability.Call)
 		var lines []line
 		for _, path := range missing {
 			if s.index.notes[path] != nil {
-				continue // another process was faster
+				continue // another process has logged it
 			}
 			l, err := s.lasting(ctx, path, began)
 			if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) Scan(ctx context.Context, began time.Time, call capability.Call)
 	})
 }
 
-// unnoted are the paths of the tree without a note.
+// unnoted returns the paths of the tree that have no note.
 func (s *Store) unnoted(ctx context.Context) ([]string, error) {
 	tops, err := s.tree.top()
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Store) unnoted(ctx context.Context) ([]string, error) {
 	var walk func(dir string) error
 	walk = func(dir string) error {
 		list, err := s.tree.children(dir)
-		if err != nil && !errors.Is(err, fs.ErrPermission) { // what cannot be read cannot be applied
+		if err != nil && !errors.Is(err, fs.ErrPermission) { // an unreadable directory cannot be applied
 			return err
 		}
 		if ctx.Err() != nil {
@@ -86,8 +86,8 @@ func (s *Store) unnoted(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// lasting is base for the log. For a file with several hard links it adds the hash, because a
-// change through one of them changes the times of all.
+// lasting returns the line of base for the log. For a file with several hard links it adds the
+// hash, because a change through one of them changes the times of all.
 func (s *Store) lasting(ctx context.Context, path string, since time.Time) (line, error) {
 	l, err := s.base(path, since)
 	if err != nil || l.Changed || l.links < 2 || !l.Base.Is(changes.File) {
@@ -95,7 +95,7 @@ func (s *Store) lasting(ctx context.Context, path string, since time.Time) (line
 	}
 	found, err := changes.Look(ctx, path)
 	if err != nil {
-		return l, nil //nolint:nilerr // its times tell
+		return l, nil //nolint:nilerr // the stamp is enough
 	}
 	if stampOf(found.Info) == l.Stamp {
 		l.Base = found.Node
@@ -103,13 +103,14 @@ func (s *Store) lasting(ctx context.Context, path string, since time.Time) (line
 	return l, found.Close()
 }
 
-// base notes what lies at a path on the disk, for what was changed since a time.
+// base returns a line with what is at a path on the disk. Since is when the command that changed
+// the path began: if the disk changed after that, the line says so.
 func (s *Store) base(path string, since time.Time) (line, error) {
 	l := line{Kind: kindBase, Path: changes.Name(path), Began: since}
 	info, target, err := workspace.Lstat(path)
 	if err != nil {
 		if code := abi.CodeOf(err); code == abi.CodeChanged || code == abi.CodeNotDirectory || code == abi.CodeNotFound {
-			err = nil // the directory that it would lie in is not there
+			err = nil // its directory does not exist
 		}
 		return l, err
 	}
@@ -121,13 +122,13 @@ func (s *Store) base(path string, since time.Time) (line, error) {
 	return l, nil
 }
 
-// stampOf identifies a state of a file on the disk by its metadata.
+// stampOf identifies the state of a file on the disk by its metadata.
 func stampOf(info workspace.Info) string {
 	s := info.Stamp()
 	return fmt.Sprintf("%s-%d-%d-%d-%d-%d", info.Kind, s.Device, s.Inode, s.Size, s.ModTime.UnixNano(), s.ChangeTime.UnixNano())
 }
 
-// nodeOf returns the node of an entry of the disk, without a file's hash.
+// nodeOf returns the node of what is on the disk, without a file's hash.
 func nodeOf(info workspace.Info, target string) *Content {
 	n := &Content{Mode: info.Mode & permission}
 	switch info.Kind {

@@ -12,7 +12,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 )
 
-// sees is what a session's tools see at a path, in words.
+// sees describes what a session's tools see at a path.
 func (r *room) sees(name string) string {
 	r.tb.Helper()
 	o, err := workspace.Overlay(r.work, name, r.Store)
@@ -39,7 +39,7 @@ func (r *room) sees(name string) string {
 	return strings.Join(r.lists(o), " ")
 }
 
-// lists are the names in a directory, as a tool lists them.
+// lists returns the names in a directory, as a tool lists them.
 func (r *room) lists(o *workspace.Overlaid) []string {
 	r.tb.Helper()
 	children, err := workspace.Children(r.Store, o.Real)
@@ -79,8 +79,8 @@ func (r *room) lists(o *workspace.Overlaid) []string {
 	return names
 }
 
-// TestSeen has tools see what commands left: no file that was removed, nothing of a
-// directory that was replaced but what is in the new one, and links where they now lead.
+// TestSeen checks that tools see what commands left: no removed files, only the new contents of
+// replaced directories, and the new targets of links.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	for _, attribute := range []bool{false, true} {
@@ -96,7 +96,7 @@ func TestSeen(t *testing.T) {
 		u.mkdir("d/sub")
 		u.mkdir("whole")
 		u.write("whole/new", "new", 0o644)
-		u.write("l", "l", 0o644) // it was a link to a
+		u.write("l", "l", 0o644) // in place of a link to a
 		u.write("k", "k", 0o644)
 		u.link("to-k", "k")
 		u.link("to-whole", r.path("whole"))

@@ -77,7 +77,7 @@ func stageIn(s *stage.Store, path, content string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(place, []byte(content), 0o644); err != nil { //nolint:gosec // as new files are
+	if err := os.WriteFile(place, []byte(content), 0o644); err != nil { //nolint:gosec // the mode of new files
 		return err
 	}
 	w := capability.StagedWrite{
@@ -275,8 +275,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestTorn cuts the log at every place within its last line, as a crash does: what is
-// staged counts, of which the log only notes who wrote it, and what comes then does.
+// TestTorn cuts the log at every place within its last line, as a crash can. What is staged
+// stays, because the last line only notes who wrote it, and later writes are staged too.
 func TestTorn(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)

@@ -15,7 +15,8 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// much is a stage with a change of each kind, and the directory as it is to be.
+// much returns a stage with a change of each kind, and a directory with the result of applying
+// it.
 func much(t *testing.T) (r *room, want string) {
 	t.Helper()
 	want = t.TempDir()
@@ -48,8 +49,8 @@ func much(t *testing.T) (r *room, want string) {
 	return r, want
 }
 
-// TestKilledAtEachStep kills a process at each step of an applying, and applies again:
-// then everything is as it is to be, nothing is left, and all of it can be undone.
+// TestKilledAtEachStep kills a process at each step of an apply, and applies again: then all
+// changes are made, nothing is left in the stage, and everything can be undone.
 func TestKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	ended := false
@@ -77,7 +78,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// dies has a process do something, and reports whether it was killed at a step of it.
+// dies runs a process that does something, and reports whether the process was killed at a step.
 func (r *room) dies(what string, step int) bool {
 	r.tb.Helper()
 	cmd := exec.CommandContext(r.tb.Context(), os.Args[0])
@@ -90,9 +91,9 @@ func (r *room) dies(what string, step int) bool {
 	return err != nil
 }
 
-// TestKilledWhileStaging kills a process at each step of staging and of discarding: the disk
-// is as it was, each file is staged as it was or as it was to be, whole, and doing it again
-// has the outcome of doing it once.
+// TestKilledWhileStaging kills a process at each step of staging and of discarding. The disk is
+// unchanged, each file is staged in its former or its new state, and doing the same again has the
+// result of doing it once.
 func TestKilledWhileStaging(t *testing.T) {
 	t.Parallel()
 	const first = "a: a file of 1 bytes > a file of 3 bytes, d/sub: a directory > nothing, d/sub/y: a file of 1 bytes > nothing, d/x: a file of 1 bytes > nothing, d/z: nothing > a file of 1 bytes, "
@@ -134,8 +135,8 @@ func TestKilledWhileStaging(t *testing.T) {
 	}
 }
 
-// anew has somebody change a file of which something was staged that was forgotten, and a
-// command after that, which is applied.
+// anew changes a file on the disk for which something was staged and discarded, has a command
+// change it after that, and applies the result.
 func (r *room) anew() {
 	r.tb.Helper()
 	r.put("a", "theirs")
@@ -153,7 +154,8 @@ func (r *room) anew() {
 	r.emptied()
 }
 
-// tidied is what lies in a directory once that is removed which a killed host may leave.
+// tidied returns the contents of a directory, without the temporary files that a killed host may
+// leave.
 func tidied(t *testing.T, dir string) string {
 	t.Helper()
 	var left []string
@@ -172,8 +174,8 @@ func tidied(t *testing.T, dir string) string {
 	return text
 }
 
-// TestFullDisk applies onto a disk that is full: what was applied is, the rest is staged
-// still, and once there is room it is completed.
+// TestFullDisk applies to a full disk: changes are applied or stay staged, and once there is
+// room, applying again makes the others.
 func TestFullDisk(t *testing.T) {
 	small := testenv.SmallDisk(t, 8<<20)
 	if small == "" {
@@ -209,7 +211,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullStage stages onto a disk that is full, which changes nothing of what is staged.
+// TestFullStage stages on a full disk: the failed write changes nothing in the stage.
 func TestFullStage(t *testing.T) {
 	small := testenv.SmallDisk(t, 4<<20)
 	if small == "" {

@@ -19,33 +19,33 @@ import (
 // Dir is the name of a stage's directory in the directory of its session.
 const Dir = "stage"
 
-// ErrNothing means that nothing of a selection is staged.
+// ErrNothing means that a selection contains no staged change.
 var ErrNothing = errors.New("no such file is staged")
 
-// Options configure a stage. The zero value is for one that is there.
+// Options configure a stage. The zero value is for a directory that exists.
 type Options struct {
-	// Make makes the stage's directory, before the first thing is staged in it; nil is
-	// for one that is there. It is called until it succeeds once.
+	// Make creates the stage's directory when it is first needed; nil if it exists. It is called
+	// until it succeeds once.
 	Make func() error
-	// History keeps what files were before they are applied; nil keeps nothing.
+	// History keeps the former files when changes are applied; nil keeps nothing.
 	History History
 	// By is the call under which the history records what is applied. Without it, each apply
 	// gets a call of its own.
 	By capability.Call
-	// Logger is told what goes wrong beside the writes themselves; nil discards it.
+	// Logger receives failures that the methods do not return; nil discards them.
 	Logger *slog.Logger
 }
 
-// History is what [history.Store] does for an applying.
+// History is what applying needs of [history.Store].
 type History interface {
-	// KeepAll records changes that are about to be done, and what files were before.
+	// KeepAll records changes that are about to be made, with the former contents of files.
 	KeepAll(ctx context.Context, by capability.Call, list []changes.Change, before []io.Reader) (ids []string, err error)
-	// Void takes back a record of what was not done.
+	// Void removes the record of a change that was not made.
 	Void(id string) error
 }
 
-// Store is the stage of one session. It is safe for concurrent use, and so is its
-// directory by several processes.
+// Store is the stage of one session. It is safe for concurrent use, and several processes may use
+// its directory.
 type Store struct {
 	options Options
 	dir     string
@@ -54,17 +54,16 @@ type Store struct {
 	made  bool
 	index *index
 	tree  tree
-	// mounted are the prefixes by which directories are written to while they are mounted.
+	// mounted has the mounts that writes go through, by the roots of their layers.
 	mounted map[string]mounted
 	running running
-	// moment is told of the steps of what changes the stage. Tests end the process there.
+	// moment is called at each step of a change. Tests kill the process there.
 	moment func(name string)
 }
 
 var _ capability.Stage = (*Store)(nil)
 
-// Open returns the stage in a directory. Nothing is opened or made before it is asked
-// for.
+// Open returns the stage in a directory. It neither opens nor creates anything: the methods do.
 func Open(dir string, o Options) *Store {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -108,8 +107,8 @@ func (s *Store) settle() error {
 	return nil
 }
 
-// locked calls do while nobody else changes the stage, in this process or another. The
-// caller holds the mutex of s.
+// locked calls do while nobody else changes the stage, in this process or another. It first
+// completes an interrupted reset. The caller holds the mutex.
 func (s *Store) locked(ctx context.Context, do func() error) error {
 	if err := s.make(); err != nil {
 		return err
@@ -122,7 +121,7 @@ func (s *Store) locked(ctx context.Context, do func() error) error {
 	})
 }
 
-// seen calls look with what is staged as it now is. The error is one for tools.
+// seen reads what was added to the log and calls look. Its errors have a code for tools.
 func (s *Store) seen(look func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +135,7 @@ func (s *Store) seen(look func() error) error {
 	return nil
 }
 
-// Lookup is as [capability.Stage] has it.
+// Lookup implements [capability.Stage].
 func (s *Store) Lookup(path string) (staged capability.Staged, ok bool, err error) {
 	err = s.seen(func() (err error) {
 		staged, ok, err = s.tree.lookup(path)
@@ -145,7 +144,7 @@ func (s *Store) Lookup(path string) (staged capability.Staged, ok bool, err erro
 	return staged, ok, err
 }
 
-// Children is as [capability.Stage] has it.
+// Children implements [capability.Stage].
 func (s *Store) Children(dir string) (list []capability.Staged, err error) {
 	err = s.seen(func() (err error) {
 		list, err = s.tree.children(dir)
@@ -154,7 +153,7 @@ func (s *Store) Children(dir string) (list []capability.Staged, err error) {
 	return list, err
 }
 
-// Below is as [capability.Stage] has it.
+// Below implements [capability.Stage].
 func (s *Store) Below(dir string) (list []capability.Staged, err error) {
 	err = s.seen(func() (err error) {
 		list, err = s.tree.below(dir, nil)
@@ -163,7 +162,7 @@ func (s *Store) Below(dir string) (list []capability.Staged, err error) {
 	return list, err
 }
 
-// Shaped is as [capability.Stage] has it.
+// Shaped implements [capability.Stage].
 func (s *Store) Shaped() (shaped bool, err error) {
 	err = s.seen(func() error {
 		shaped = len(s.index.layers) > 0
@@ -172,7 +171,7 @@ func (s *Store) Shaped() (shaped bool, err error) {
 	return shaped, err
 }
 
-// Place is as [capability.Stage] has it.
+// Place implements [capability.Stage].
 func (s *Store) Place() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,8 +185,7 @@ func (s *Store) Place() (string, error) {
 	return filepath.Join(s.dir, newDir, newName()), nil
 }
 
-// empty reports whether nothing was ever staged: then nothing is made to find out
-// more. The mutex is held.
+// empty reports whether nothing was ever staged. It creates nothing. The mutex is held.
 func (s *Store) empty() bool {
 	if s.index.refresh() != nil || s.index.Exists() {
 		return false
@@ -196,8 +194,8 @@ func (s *Store) empty() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Generation counts how often something was applied or discarded, by any process. Overlays
-// that were mounted before the last time may not show what is staged now.
+// Generation counts how often something was applied or discarded, by any process. Overlays that
+// were mounted before the count last changed may not show what is staged now.
 func (s *Store) Generation() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,39 +17,39 @@ import (
 
 // The directories of a stage.
 const (
-	// upperDir holds what is staged, at its whole path, and workDir what overlayfs needs
-	// beside it.
+	// upperDir holds what is staged, at absolute paths, and workDir the work directories of
+	// overlayfs.
 	upperDir = "upper"
 	workDir  = "work"
 	// newDir holds content that is not staged yet.
 	newDir = "new"
-	// goneDir is the tree once nothing of it is staged any more.
+	// goneDir is a former tree of which nothing is staged any more.
 	goneDir = "gone"
-	// leftEnd ends the names of what could not be removed.
+	// leftEnd is the suffix of former trees that could not be removed.
 	leftEnd = "-left"
 )
 
-// tree is what is staged, in a directory, in the format of an upper directory of
-// overlayfs: files, directories and links as they are to be; a character device 0:0, or an
-// empty file with the attribute user.overlay.whiteout, for what is removed; and
-// directories with the attribute user.overlay.opaque = y, of which nothing is seen but what
-// lies in the tree.
+// tree is the directory with what is staged, in the format of an upper directory of overlayfs:
+// files, directories and links as they will be; whiteouts (a character device 0:0, or an empty
+// file with the attribute user.overlay.whiteout) for removed paths; and opaque directories (with
+// the attribute user.overlay.opaque = y), which hide what the disk has in them.
 //
-// Commands change it while it is mounted. So nothing is read or written in it by a path
+// Commands change the tree while it is mounted. So nothing in it is read or written by a path
 // that a link could lead elsewhere.
 type tree struct{ dir string }
 
-// inTree is where a path of the disk has its place in the tree.
+// inTree returns where the tree has a path of the disk: the same path, without the colon of a
+// volume.
 func inTree(path string) string {
 	volume := filepath.VolumeName(path)
 	return filepath.Join(strings.ReplaceAll(volume, ":", ""), path[len(volume):])
 }
 
-// at is the place of a path.
+// at returns the full path in the tree for a path of the disk.
 func (t *tree) at(path string) string { return filepath.Join(t.dir, inTree(path)) }
 
-// top returns the paths that all others lie below: the root, or of systems with volumes,
-// each of those that the tree has.
+// top returns the paths that contain all others: the root, or on systems with volumes, the root
+// of each volume that the tree has.
 func (t *tree) top() ([]string, error) {
 	if filepath.VolumeName(t.dir) == "" {
 		return []string{string(filepath.Separator)}, nil
@@ -65,7 +65,7 @@ func (t *tree) top() ([]string, error) {
 	return out, err
 }
 
-// kindOf is what an entry of the tree is, as package abi has it; empty is what is removed.
+// kindOf returns the kind of an entry of the tree, as package abi names it; empty for a whiteout.
 func kindOf(at string, info fs.FileInfo) string {
 	if isWhiteout(at, info) {
 		return ""
@@ -81,7 +81,8 @@ func kindOf(at string, info fs.FileInfo) string {
 	return abi.KindOther
 }
 
-// lookup finds what the tree has for a path; false is nothing, so that the disk counts.
+// lookup returns what the tree has for a path. False means that it has nothing, so that the disk
+// counts.
 func (t *tree) lookup(path string) (s capability.Staged, ok bool, err error) {
 	s.Path = path
 	at, rest := t.dir, inTree(path)
@@ -104,7 +105,7 @@ func (t *tree) lookup(path string) (s capability.Staged, ok bool, err error) {
 		switch {
 		case s.Kind == abi.KindDirectory:
 			s.Opaque = s.Opaque || isOpaque(at)
-		case !last: // removed, or something else takes the place of a directory above
+		case !last: // a directory above is removed, or replaced by something else
 			return capability.Staged{Path: path, Time: info.ModTime()}, true, nil
 		}
 		if last {
@@ -115,7 +116,7 @@ func (t *tree) lookup(path string) (s capability.Staged, ok bool, err error) {
 	return s, false, nil
 }
 
-// describe completes what is said of an entry of a kind.
+// describe adds the details of an entry whose kind is set.
 func describe(s *capability.Staged, at string, info fs.FileInfo) (err error) {
 	s.Time = info.ModTime()
 	if s.Kind == "" {
@@ -131,13 +132,13 @@ func describe(s *capability.Staged, at string, info fs.FileInfo) (err error) {
 	return err
 }
 
-// version tells the content of a file in the tree from what it was before.
+// version identifies the content of a file in the tree by its metadata.
 func version(info fs.FileInfo) string {
 	return fmt.Sprintf("%d-%d-%s", info.Size(), info.ModTime().UnixNano(), identity(info))
 }
 
-// children lists a directory of the tree; no directory has none. Files that a killed host
-// left are passed over.
+// children lists a directory of the tree; nothing if the tree does not have it. It leaves out
+// temporary files that a killed host left.
 func (t *tree) children(dir string) ([]capability.Staged, error) {
 	above, ok, err := t.lookup(dir)
 	if err != nil || above.Kind != abi.KindDirectory && (ok || filepath.Dir(dir) != dir) {
@@ -176,11 +177,11 @@ func (t *tree) children(dir string) ([]capability.Staged, error) {
 	return out, nil
 }
 
-// below lists all that lies below a directory in the tree, a directory before what is in it.
+// below lists everything below a directory of the tree, directories before their contents.
 func (t *tree) below(dir string, out []capability.Staged) ([]capability.Staged, error) {
 	list, err := t.children(dir)
 	if errors.Is(err, fs.ErrPermission) {
-		return out, nil // as tools pass over what of the disk they may not read
+		return out, nil // tools skip unreadable directories on the disk, too
 	}
 	for i := range list {
 		out = append(out, list[i])
@@ -191,8 +192,9 @@ func (t *tree) below(dir string, out []capability.Staged) ([]capability.Staged, 
 	return out, err
 }
 
-// makeDirs makes the directories of the tree that a path lies in, and returns what lay
-// where it made some: they have the modes of those of the disk, which a mounted tree shows.
+// makeDirs creates a directory of the tree with those above it. They get the modes of the
+// directories on the disk, because a mount shows their modes. It returns a line with the base of
+// each.
 func (t *tree) makeDirs(dir string) ([]line, error) {
 	var missing []string
 	for ; ; dir = filepath.Dir(dir) {
@@ -222,8 +224,8 @@ func (t *tree) makeDirs(dir string) ([]line, error) {
 	return lines, nil
 }
 
-// makeDir makes one, and returns the directory of the disk that it stands for; nil is none.
-// In place of one that was removed nothing is seen of what that had.
+// makeDir creates one directory of the tree. It returns the node of the directory on the disk;
+// nil if there is none. If the directory replaces a whiteout, it is opaque.
 func (t *tree) makeDir(dir string) (*Content, error) {
 	at := t.at(dir)
 	was, _, err := workspace.Lstat(at)
@@ -260,11 +262,11 @@ func (t *tree) makeDir(dir string) (*Content, error) {
 	return base, err
 }
 
-// permission are the bits of a mode that a Content has.
+// permission is the mask of the mode bits that a Content records.
 const permission = 0o777
 
-// sweep removes what is in a directory that was the tree, and all that belongs to it. What
-// of it could not be removed is an error.
+// sweep removes the contents of a former tree, and the stage's other files. Unless fresh is set,
+// it keeps contents that are not staged yet. It returns an error for what it cannot remove.
 func (s *Store) sweep(gone string, fresh bool) error {
 	inside, err := os.ReadDir(gone)
 	errs := []error{err}
@@ -285,24 +287,23 @@ func (s *Store) sweep(gone string, fresh bool) error {
 	return errors.Join(errs...)
 }
 
-// drop takes out of the tree what was applied: what cannot be is as it is on the disk, and
-// so no change.
+// drop removes an applied change from the tree. If it cannot, the entry equals the disk, and so
+// it is not a change.
 func (s *Store) drop(root *os.Root, e *Entry) {
 	if e.place == "" {
 		at := s.tree.at(e.Path)
 		info, err := os.Lstat(at)
 		if err != nil || !isWhiteout(at, info) {
-			return // a directory above is what was removed
+			return // it was part of a removed directory
 		}
 	}
-	if root.Remove(within(e.Path)) == nil { // else something in it is staged still
+	if root.Remove(within(e.Path)) == nil { // otherwise something in it is still staged
 		s.prune(root, filepath.Dir(e.Path))
 	}
 }
 
-// prune removes directories of the tree that nothing is staged in any more, upwards: those
-// that the disk has too, with the mode that is staged, and those that were made for what was
-// staged in them.
+// prune removes directories of the tree in which nothing is staged any more, upwards from dir. It
+// keeps directories that a command made, or whose mode or replacement is staged.
 func (s *Store) prune(root *os.Root, dir string) {
 	for filepath.Dir(dir) != dir {
 		n := s.index.notes[dir]
@@ -318,7 +319,7 @@ func (s *Store) prune(root *os.Root, dir string) {
 	}
 }
 
-// hasMode reports whether a directory has a mode in the tree that is to be applied.
+// hasMode reports whether the mode that a directory has in the tree is a staged change.
 func (s *Store) hasMode(dir string, n *note, disk fs.FileInfo) bool {
 	info, err := os.Lstat(s.tree.at(dir))
 	if err != nil || info.Mode().Perm() == disk.Mode().Perm() {
@@ -327,7 +328,7 @@ func (s *Store) hasMode(dir string, n *note, disk fs.FileInfo) bool {
 	return n == nil || !n.base.Is(changes.Dir) || n.base.Mode != uint32(info.Mode().Perm())
 }
 
-// within is where a path has its place in the tree, from the tree's directory on.
+// within returns inTree without its leading separator.
 func within(path string) string {
 	return strings.TrimPrefix(inTree(path), string(filepath.Separator))
 }

@@ -22,12 +22,13 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
-// upper is the part of the tree that is a directory's, as commands change it.
+// upper is a directory's part of the tree. Its methods change the part as overlayfs does for
+// commands.
 type upper struct {
 	tb  testing.TB
 	dir string
-	// attribute has what is removed marked by an attribute, as overlayfs does where it may
-	// make no devices.
+	// attribute marks removed paths with an attribute, as overlayfs does where it may not create
+	// devices.
 	attribute bool
 }
 
@@ -54,7 +55,7 @@ func (u *upper) mkdir(name string) {
 
 func (u *upper) link(name, target string) { u.tb.Helper(); u.must(os.Symlink(target, u.at(name))) }
 
-// remove marks something as removed.
+// remove marks a path as removed.
 func (u *upper) remove(name string) {
 	u.tb.Helper()
 	if !u.attribute && unix.Mknod(u.at(name), unix.S_IFCHR, 0) == nil {
@@ -71,7 +72,7 @@ func (u *upper) opaque(name string) {
 	u.must(unix.Lsetxattr(u.at(name), "user.overlay.opaque", []byte("y"), 0))
 }
 
-// modes is all that lies in a directory, with modes and where links lead.
+// modes lists the contents of a directory, with modes and the targets of links.
 func modes(tb testing.TB, dir string) string {
 	tb.Helper()
 	var out strings.Builder
@@ -105,13 +106,13 @@ func modes(tb testing.TB, dir string) string {
 	return out.String()
 }
 
-// commands are what commands do to a directory: to the disk, and as overlayfs has it in
-// the tree.
+// commands are changes to a directory: as a command makes them on the disk, and as overlayfs
+// stores them in the tree.
 var commands = map[string]struct {
-	disk func(dir string) error // what a command does where nothing is staged
-	tree func(u *upper)         // what it leaves in the tree
-	list string                 // what is listed
-	git  bool                   // git knows all of it
+	disk func(dir string) error // the change without a stage
+	tree func(u *upper)         // the change in the tree
+	list string                 // the staged changes
+	git  bool                   // a git patch can represent the change
 }{
 	"nothing": {func(string) error { return nil }, func(*upper) {}, "", false},
 	"created": {
@@ -226,7 +227,7 @@ func mkdir(dir, name string) error {
 	return errors.Join(os.Mkdir(filepath.Join(dir, name), 0o755), os.Chmod(filepath.Join(dir, name), 0o755))
 }
 
-// project fills a directory.
+// project creates the files of a small project in a directory.
 func project(tb testing.TB, dir string) {
 	tb.Helper()
 	err := errors.Join(
@@ -238,7 +239,7 @@ func project(tb testing.TB, dir string) {
 	}
 }
 
-// layered is a room with the project, and its part of the tree.
+// layered returns a room with the project, and its part of the tree.
 func layered(tb testing.TB) (*room, *upper) {
 	tb.Helper()
 	r := newRoom(tb)
@@ -250,7 +251,7 @@ func layered(tb testing.TB) (*room, *upper) {
 	return r, &upper{tb: tb, dir: layers[0].Upper}
 }
 
-// ran has a command have run.
+// ran scans, as after a command that began after all changes on the disk.
 func (r *room) ran() {
 	r.tb.Helper()
 	if err := r.Scan(r.tb.Context(), time.Now().Add(time.Hour), capability.Call{ID: "c9", Tool: "Bash"}); err != nil {
@@ -258,7 +259,7 @@ func (r *room) ran() {
 	}
 }
 
-// kinds is what is staged, of what kind.
+// kinds lists the staged changes, with the former and the staged node of each.
 func (r *room) kinds() string {
 	r.tb.Helper()
 	list, err := r.List(everything)
@@ -273,8 +274,8 @@ func (r *room) kinds() string {
 	return strings.Join(out, ", ")
 }
 
-// TestCommands has each thing that a command does be listed, shown as a patch that git
-// takes, applied with the same outcome as without a stage, and undone.
+// TestCommands checks for each of commands that it is listed, that git accepts its patch, that
+// applying it has the same result as the command without a stage, and that it can be undone.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	git := testenv.NeedTool(t, "git")
@@ -312,7 +313,7 @@ func TestCommands(t *testing.T) {
 				if len(done) == 0 {
 					return
 				}
-				if strings.Contains(name, "odd") || strings.Contains(name, "mode") { // the history has no words for the one, nor gives back the other
+				if strings.Contains(name, "odd") || strings.Contains(name, "mode") { // the history has no such names, and restores no modes
 					return
 				}
 				if _, err := r.history.Restore(t.Context(), history.Selection{Call: done[0].Call}, history.RestoreOptions{}); err != nil {
@@ -326,8 +327,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// patched has git apply the patch to a directory as the disk is, which then is as it is to
-// be.
+// patched applies the patch with git to a fresh project, and compares the result with want.
 func (r *room) patched(git, want string) {
 	r.tb.Helper()
 	dir := r.tb.TempDir()
@@ -343,14 +343,15 @@ func (r *room) patched(git, want string) {
 		r.tb.Errorf("git: %v\n%s\n%s", err, out, &patch)
 		return
 	}
-	// Git makes files by the umask, and gives them no other modes than 0644 and 0755.
+	// Git creates files with the umask, and only with the modes 0644 and 0755.
 	plain := func(text string) string { return strings.ReplaceAll(text, "-r--r--r--", "-rw-r--r--") }
 	if got, want := plain(modes(r.tb, dir)), plain(modes(r.tb, want)); got != want {
 		r.tb.Errorf("git makes:\n%s\nwant:\n%s\npatch:\n%s", got, want, &patch)
 	}
 }
 
-// TestSpecialFiles cannot be applied, and nothing else is then.
+// TestSpecialFiles checks that a pipe cannot be applied, and that applying everything then
+// changes nothing.
 func TestSpecialFiles(t *testing.T) {
 	t.Parallel()
 	r, u := layered(t)
@@ -369,7 +370,8 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// TestHardLinksAndAttributes keeps what can be kept, and tells the rest.
+// TestHardLinksAndAttributes checks which attributes are kept, and the notes on those that are
+// not.
 func TestHardLinksAndAttributes(t *testing.T) {
 	t.Parallel()
 	r, u := layered(t)
@@ -395,8 +397,8 @@ func TestHardLinksAndAttributes(t *testing.T) {
 	}
 }
 
-// TestChangedMeanwhile refuses what something else changed, while the command ran or
-// since, also where that lies in a directory that was removed.
+// TestChangedMeanwhile checks that applying refuses paths that something else changed, while the
+// command ran or since, also in a removed directory.
 func TestChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -419,7 +421,7 @@ func TestChangedMeanwhile(t *testing.T) {
 			if err := errors.Join(mkdir(r.work, "k"), write(r.work, "k/f", "f", 0o644)); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Millisecond) // a step of the file system's clock
+			time.Sleep(20 * time.Millisecond) // a tick of the file system's clock
 			began := time.Now()
 			time.Sleep(20 * time.Millisecond)
 			if c.during != nil {
@@ -457,7 +459,8 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestPartOfAWhole is refused, and part of a new directory is not.
+// TestPartOfAWhole checks that a part of a replaced directory cannot be applied or discarded
+// alone, and that a part of a new directory can.
 func TestPartOfAWhole(t *testing.T) {
 	t.Parallel()
 	r, u := layered(t)
@@ -494,7 +497,7 @@ func TestPartOfAWhole(t *testing.T) {
 	r.emptied()
 }
 
-// TestToolsAndCommands write the same files in turn.
+// TestToolsAndCommands has tools and commands write the same files in turn.
 func TestToolsAndCommands(t *testing.T) {
 	t.Parallel()
 	r, u := layered(t)

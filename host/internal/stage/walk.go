@@ -15,20 +15,19 @@ import (
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
-// walk finds what the tree changes, compared with what lies on the disk. Files that were
-// copied into the tree and did not change after all are no changes, but for those that a
-// tool wrote.
+// walk finds the differences between the tree and the disk. A file that was copied into the tree
+// and did not change is not a change, unless a tool wrote it.
 type walk struct {
-	ctx   context.Context //nolint:containedctx // it is of one walk
+	ctx   context.Context //nolint:containedctx // it is for one walk
 	store *Store
 	sel   Selection
 	out   []Entry
-	// opaque are the directories marked as replaced.
+	// opaque has the paths of opaque directories.
 	opaque []string
 }
 
-// entries are all changes of a selection, by path, and with them the new directories above
-// those. The mutex of the store is held, and the log was read.
+// entries returns all changes of a selection, by path, with the new directories above them. The
+// mutex of the store is held, and the log was read.
 func (s *Store) entries(ctx context.Context, sel Selection) ([]Entry, error) {
 	w, err := s.walk(ctx, sel)
 	if err != nil {
@@ -52,13 +51,13 @@ func (s *Store) walk(ctx context.Context, sel Selection) (*walk, error) {
 	return w, nil
 }
 
-// spoken are the changes that need words: all but new directories that something lies in.
+// spoken leaves out new directories that contain other changes.
 func spoken(list []Entry) []Entry {
 	return slices.DeleteFunc(slices.Clone(list), func(e Entry) bool { return e.implied })
 }
 
-// dir goes through a directory of the tree. Seen says that what the disk has there is seen
-// too; whole is the replaced directory that it lies in.
+// dir walks a directory of the tree. Seen means that the directory shows what the disk has in it.
+// Whole is the replaced directory that contains it; empty for none.
 func (w *walk) dir(dir string, seen bool, whole string) error {
 	list, err := w.store.tree.children(dir)
 	if err != nil {
@@ -81,7 +80,7 @@ func (w *walk) dir(dir string, seen bool, whole string) error {
 	return nil
 }
 
-// entry takes one entry of the tree.
+// entry handles one entry of the tree.
 func (w *walk) entry(s *capability.Staged, whole string) error {
 	e := Entry{Path: s.Path, place: s.Place, version: s.Version, whole: whole, Time: s.Time, note: w.store.index.notes[s.Path]}
 	if err := w.look(&e); err != nil {
@@ -93,7 +92,7 @@ func (w *walk) entry(s *capability.Staged, whole string) error {
 	if err := w.staged(&e, s); err != nil {
 		return err
 	}
-	if e.Content == nil { // it is gone by now
+	if e.Content == nil { // it is gone
 		return nil
 	}
 	if s.Kind != abi.KindDirectory {
@@ -119,7 +118,8 @@ func (w *walk) entry(s *capability.Staged, whole string) error {
 	return w.inside(&e, !merged || !s.Opaque, inner)
 }
 
-// inside goes through a directory. One that cannot be read is a change that cannot be applied.
+// inside walks an entry that is a directory. A directory that cannot be read is a change that
+// cannot be applied.
 func (w *walk) inside(e *Entry, seen bool, whole string) error {
 	at := len(w.out) - 1
 	err := w.dir(e.Path, seen, whole)
@@ -134,15 +134,15 @@ func (w *walk) inside(e *Entry, seen bool, whole string) error {
 	return nil
 }
 
-// look finds what lies on the disk, which nothing is seen of where the directory above is
-// not there.
+// look adds what is on the disk, and what the log says. If a directory above does not exist, the
+// disk has nothing.
 func (w *walk) look(e *Entry) error {
 	l, err := w.store.base(e.Path, w.store.index.last)
 	if err != nil {
 		return err
 	}
 	e.now, e.stamp = l.Base, l.Stamp
-	if e.note == nil { // a command made it, and nobody has looked since
+	if e.note == nil { // a command made it, and no scan followed
 		e.note = &note{base: l.Base, stamp: l.Stamp, changed: l.Changed, began: l.Began, time: e.Time}
 	}
 	e.Base, e.Calls, e.Tool = e.note.base, e.note.calls, e.note.by
@@ -152,7 +152,7 @@ func (w *walk) look(e *Entry) error {
 	return nil
 }
 
-// staged finds what lies in the tree.
+// staged adds what is in the tree. Content stays nil if it is gone.
 func (w *walk) staged(e *Entry, s *capability.Staged) error {
 	info, err := os.Lstat(s.Place)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,7 +178,7 @@ func (w *walk) staged(e *Entry, s *capability.Staged) error {
 	return nil
 }
 
-// file finds what a file of the tree holds, and whether the one of the disk holds it too.
+// file adds the content of a file of the tree, and whether the disk has the same content.
 func (w *walk) file(e *Entry, mode uint32, size int64) error {
 	found, err := changes.Look(w.ctx, e.place)
 	if errors.Is(err, fs.ErrPermission) {
@@ -200,7 +200,7 @@ func (w *walk) file(e *Entry, mode uint32, size int64) error {
 	}
 	held, err := changes.Look(w.ctx, e.Path)
 	if err != nil {
-		return nil //nolint:nilerr // who does something with the file tells
+		return nil //nolint:nilerr // applying reports it
 	}
 	if held.Node.Is(changes.File) {
 		e.now.Hash, e.now.Size = held.Node.Hash, held.Node.Size
@@ -210,7 +210,7 @@ func (w *walk) file(e *Entry, mode uint32, size int64) error {
 	return held.Close()
 }
 
-// what names a special file.
+// what describes a special file in words.
 func what(info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSocket != 0:
@@ -221,27 +221,28 @@ func what(info fs.FileInfo) string {
 	return "a device"
 }
 
-// moded reports whether the mode of a directory was changed by what is staged.
+// moded reports whether the stage changes the mode of a directory that the disk has.
 func (w *walk) moded(e *Entry) bool {
 	base := e.note.base
-	if base == nil && len(e.note.applying) > 0 { // an applying made it that did not come to its end
+	if base == nil && len(e.note.applying) > 0 { // an interrupted apply made it
 		return e.now.Mode != e.Content.Mode
 	}
 	return base.Is(changes.Dir) && base.Mode != 0 && base.Mode != e.Content.Mode && e.now.Mode != e.Content.Mode
 }
 
-// add adds a change. What is no change after all is left out, unless a tool wrote it.
+// add adds a change. An entry that equals the disk is left out, unless a tool wrote it.
 func (w *walk) add(e Entry) {
 	if e.same && !e.note.tool && !e.Content.Is(changes.Dir) || !w.sel.leadsTo(e.Path) {
 		return
 	}
 	if !w.sel.has(e.Path) && (!e.Content.Is(changes.Dir) || e.now.Is(changes.Dir)) {
-		return // it is above what was chosen, and there
+		return // it contains a selected path, and needs no new directory
 	}
 	w.out = append(w.out, e)
 }
 
-// removed takes what is removed, with all that lies in it. Nothing on the disk is no change.
+// removed adds a removed path and all that the disk has below it. It adds nothing if the disk has
+// nothing there.
 func (w *walk) removed(e Entry, whole string) error {
 	if e.now == nil {
 		return nil
@@ -259,10 +260,10 @@ func (w *walk) removed(e Entry, whole string) error {
 	return w.below(e.Path, cmp.Or(e.whole, whole), nil)
 }
 
-// hidden takes what a replaced directory has on the disk and not in the tree.
+// hidden adds, as removed, what the disk has in a replaced directory and the tree does not.
 func (w *walk) hidden(dir string, list []capability.Staged, whole string) error {
 	if whole == "" {
-		return nil // the disk has no such directory
+		return nil // the disk has no directory there
 	}
 	kept := make(map[string]bool, len(list))
 	for i := range list {
@@ -271,7 +272,7 @@ func (w *walk) hidden(dir string, list []capability.Staged, whole string) error 
 	return w.below(dir, whole, kept)
 }
 
-// below takes what the disk has in a directory, but for some names, as removed with it.
+// below adds, as removed with whole, what the disk has in a directory, except the names in kept.
 func (w *walk) below(dir, whole string, kept map[string]bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -288,7 +289,7 @@ func (w *walk) below(dir, whole string, kept map[string]bool) error {
 		}
 		e := Entry{Path: path, whole: whole}
 		if e.note = w.store.index.notes[path]; e.note == nil {
-			e.note = &note{began: w.store.index.last} // unless it is known when the command began
+			e.note = &note{began: w.store.index.last} // the default, if no command is known
 			if top != nil {
 				e.note = &note{began: cmp.Or(top.began, w.store.index.last), by: top.by, calls: top.calls, time: top.time}
 			}
@@ -308,11 +309,11 @@ func (w *walk) below(dir, whole string, kept map[string]bool) error {
 	return nil
 }
 
-// imply finds the new directories that need no words, as something is staged in them, and
-// leaves out those that were not chosen and lead to nothing that was.
+// imply marks new directories that contain other changes as implied. It drops directories that
+// are outside of the selection and contain no selected change.
 func (w *walk) imply() {
 	slices.SortFunc(w.out, func(a, b Entry) int { return changes.ComparePaths(a.Path, b.Path) })
-	var kept []Entry // from the last one on
+	var kept []Entry // in reverse order
 	for i := range slices.Backward(w.out) {
 		e := w.out[i]
 		leads := len(kept) > 0 && changes.Below(kept[len(kept)-1].Path, e.Path)
