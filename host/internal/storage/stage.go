@@ -10,7 +10,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/stage"
 )
 
-// StageDir is the name of a stage in the directory of its session.
+// StageDir is the name of a stage's directory in the directory of its session.
 const StageDir = stage.Dir
 
 // ErrStaged is returned for a session with staged files that was opened without

@@ -12,31 +12,31 @@ import (
 	"github.com/toolquay/toolquay/host/internal/stage"
 )
 
-// Layer is where what is staged below a directory lies, for an overlay to be mounted of it.
+// Layer is an overlay that shows a directory with its staged changes.
 type Layer = stage.Layer
 
-// Staging has what commands change staged, too. It is safe for concurrent use.
+// Staging stages the changes of commands. It is safe for concurrent use.
 type Staging struct {
 	stage *stage.Store
 
 	mu sync.Mutex
-	// mounted are the directories, by their paths, by which this process changes what commands
-	// find, and closed says that there are none any more.
+	// mounted has the overlays through which this process writes, so that commands see its
+	// changes, by their directories. closed means that no more are accepted.
 	mounted map[string]mounted
 	closed  bool
 }
 
-// mounted is a directory with an overlay over it.
+// mounted is an open directory with an overlay mounted on it.
 type mounted struct {
 	Layer
 	dir *os.File
 }
 
-// Staging has what commands change staged; nil where writes are not.
+// Staging returns the staging of commands; nil if writes are not staged.
 func (s *Session) Staging() *Staging { return s.staging }
 
-// Begin returns where the changes in directories lie, for a command that is about to find them.
-// Nothing is applied or discarded before end is called.
+// Begin returns the overlays to mount on directories, for a command that is about to run. Nothing
+// is applied or discarded before end is called.
 func (s *Staging) Begin(roots []string) (_ []Layer, end func(), err error) {
 	end, err = s.stage.Running()
 	if err != nil {
@@ -50,8 +50,8 @@ func (s *Staging) Begin(roots []string) (_ []Layer, end func(), err error) {
 	return layers, end, nil
 }
 
-// Mounted has the stage write below a directory by what open opens, unless it does already, so
-// that commands are told of it.
+// Mounted makes the stage write below a directory through the mounted overlay that open opens, so
+// that commands see the writes. It does nothing if the stage already writes through this overlay.
 func (s *Staging) Mounted(l Layer, open func() (*os.File, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,12 +77,12 @@ func (s *Staging) Mounted(l Layer, open func() (*os.File, error)) error {
 	return nil
 }
 
-// Scan finds out what a command, which began at a time, changed.
+// Scan finds what a command changed. Began is when the command began.
 func (s *Staging) Scan(ctx context.Context, began time.Time, by capability.Call) error {
 	return s.stage.Scan(ctx, began, by)
 }
 
-// close has the stage write by no overlay any more.
+// close makes the stage stop writing through overlays.
 func (s *Staging) close() error {
 	if s == nil {
 		return nil

@@ -24,7 +24,7 @@ type Session struct {
 	results *results.Store
 	history *history.Store  // nil where none is kept
 	stage   *stage.Store    // nil where writes are not staged
-	staging *Staging        // nil there, too
+	staging *Staging        // nil if stage is nil
 	tasks   *tasks.Registry // nil where there are none
 	lists   *lists.Lists
 	scratch scratch

@@ -167,8 +167,8 @@ func TestStage(t *testing.T) {
 	closed(t, open(t, o)) // what failed to open has released the directory
 }
 
-// TestStagingAfterKill has a command begin after a process was killed that discarded: all commands from
-// then on find the same mounts.
+// TestStagingAfterKill begins a command after a process was killed while it discarded: this
+// command and later ones get the same overlays.
 func TestStagingAfterKill(t *testing.T) {
 	t.Parallel()
 	o := options(t)

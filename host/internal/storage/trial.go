@@ -22,23 +22,24 @@ import (
 )
 
 const (
-	// MaxTrial bounds the bytes of what a trial changes, and maxTrialFiles the files.
+	// MaxTrial is the maximum size of a trial's changes in bytes, and maxTrialFiles the maximum
+	// number of its files.
 	MaxTrial      = 512 << 20
 	maxTrialFiles = 100_000
-	// trialLook is how often that is looked at while the command runs.
+	// trialLook is how often the size is checked while the command runs.
 	trialLook = 200 * time.Millisecond
 )
 
-// ErrTrialFull means that a command changed more than a trial allows, and errDiskFull that it may have, in files
-// without names.
+// ErrTrialFull means that a command changed more than a trial allows. errDiskFull means that it
+// may have done so in files that have no name any more.
 var (
 	ErrTrialFull = errors.New("it changed more than 512 MiB, or 100,000 files")
 	errDiskFull  = errors.New("more than 2 GiB was written to the disk while it ran")
 )
 
-// Trial is the stage of one command that is tried before a person is asked about it. Only what is
-// applied lasts. It lies in the session's scratch directory, so that nothing is left if the process
-// is killed.
+// Trial is the stage of one command that runs before a person is asked about it. Only applied
+// changes last. The trial is in the session's scratch directory, so that nothing is left if the
+// process is killed.
 type Trial struct {
 	*Staging
 	dir, outputs, temp string
@@ -46,7 +47,8 @@ type Trial struct {
 	once               sync.Once
 }
 
-// NewTrial makes a trial, which the caller closes. What is applied is in the history under the call.
+// NewTrial creates a trial, which the caller closes. The history records applied changes under
+// the call.
 func (s *Session) NewTrial(by capability.Call) (_ *Trial, err error) {
 	t := &Trial{}
 	if t.temp, err = s.Temp(); err != nil {
@@ -86,10 +88,10 @@ func (t *Trial) Scrap(root string) (Layer, error) {
 // OutputDir is the directory of the command's output. Close removes it unless Keep was called.
 func (t *Trial) OutputDir() string { return t.outputs }
 
-// Keep keeps the command's output, which is now the call's.
+// Keep keeps the command's output, which then belongs to the call.
 func (t *Trial) Keep() { t.kept = true }
 
-// Bound looks at the trial's size until ctx ends, and calls full once it is too large.
+// Bound checks the trial's size until ctx ends, and calls full once it is too large.
 func (t *Trial) Bound(ctx context.Context, full func(err error)) {
 	free := freeAt(t.dir)
 	tick := time.NewTicker(trialLook)
@@ -100,7 +102,7 @@ func (t *Trial) Bound(ctx context.Context, full func(err error)) {
 			return
 		case <-tick.C:
 		}
-		// What is written to a file without a name any more only shows on the disk.
+		// Files that have no name any more only show in the free space of the disk.
 		const room = 4 * MaxTrial
 		err := t.Small(ctx)
 		if err == nil && free-freeAt(t.dir) > room {
@@ -118,7 +120,7 @@ func (t *Trial) Small(ctx context.Context) error {
 	var bytes, files int64
 	err := filepath.WalkDir(t.dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // it goes while it is looked at, or overlayfs keeps it closed
+			return nil //nolint:nilerr // it was removed meanwhile, or overlayfs made it unreadable
 		}
 		if info, err := e.Info(); err == nil {
 			bytes += held(info)
@@ -135,12 +137,12 @@ func (t *Trial) Small(ctx context.Context) error {
 type Modified struct {
 	Path    string
 	Removed bool
-	// Odd says what it is if it cannot be applied, such as "a socket".
+	// Odd describes what cannot be applied, such as "a socket"; empty otherwise.
 	Odd string
 }
 
-// Changes returns what the command changed. The session's own /tmp has empty directories as mount
-// points for directories that lie in this machine's /tmp: those are discarded.
+// Changes returns what the command changed. The session's own /tmp gets empty directories as
+// mount points for directories that are in this machine's /tmp. Changes discards them.
 func (t *Trial) Changes(ctx context.Context) (out []Modified, err error) {
 	for {
 		list, err := t.stage.List(stage.Selection{})
@@ -151,7 +153,7 @@ func (t *Trial) Changes(ctx context.Context) (out []Modified, err error) {
 		if len(points.Paths) == 0 {
 			return modified(list), nil
 		}
-		if _, err := t.stage.Discard(ctx, points); err != nil { // one that is in another is all that this has
+		if _, err := t.stage.Discard(ctx, points); err != nil { // a mount point contains at most other mount points
 			return nil, err
 		}
 	}
@@ -168,7 +170,7 @@ func modified(list []stage.Entry) []Modified {
 	return out
 }
 
-// points are the empty directories that others were mounted on.
+// points selects the empty directories that served as mount points.
 func (t *Trial) points(list []stage.Entry) (sel stage.Selection) {
 	for i := range list {
 		rest, in := strings.CutPrefix(list[i].Path, t.temp+"/")
@@ -184,8 +186,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Patch writes the changes as a patch for people, with names relative to a directory. There must be
-// some changes. What a patch cannot show gets a line each.
+// Patch writes the changes as a patch for people, with names relative to a directory. It fails if
+// there are no changes. Each change that a patch cannot show gets a line.
 func (t *Trial) Patch(ctx context.Context, w io.Writer, dir string) error {
 	notes, err := t.stage.Patch(ctx, w, stage.Selection{}, changes.PatchOptions{Dir: dir, Outside: true})
 	for _, n := range notes {
@@ -196,20 +198,20 @@ func (t *Trial) Patch(ctx context.Context, w io.Writer, dir string) error {
 	return err
 }
 
-// Apply makes the changes on the disk. If something is no longer as the command found it, none is
-// made, and the error has [abi.CodeChanged].
+// Apply makes the changes on the disk. If something on the disk has changed since the command
+// ran, Apply changes nothing, and the error has [abi.CodeChanged].
 func (t *Trial) Apply(ctx context.Context) error {
 	_, err := t.stage.Apply(ctx, stage.Selection{})
 	if conflict, ok := errors.AsType[*stage.ConflictError](err); ok {
 		return abi.Errorf(abi.CodeChanged, "%w", conflict)
 	}
-	if errors.Is(err, stage.ErrNothing) { // somebody made the very same changes meanwhile
+	if errors.Is(err, stage.ErrNothing) { // the disk already has the same changes
 		return nil
 	}
 	return err
 }
 
-// Close removes the trial. It is safe to repeat.
+// Close removes the trial. It may be called again.
 func (t *Trial) Close() (err error) {
 	t.once.Do(func() {
 		err = errors.Join(t.close(), tempdir.RemoveAll(t.dir))

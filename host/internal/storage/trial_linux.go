@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// held is how many bytes a file takes on the disk.
+// held returns how many bytes a file takes on the disk.
 func held(info fs.FileInfo) int64 {
 	const block = 512
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -14,7 +14,7 @@ func held(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
-// freeAt is how many bytes are free on the disk of a directory; 0 is not known.
+// freeAt returns the free bytes on the disk of a directory; 0 if that is not known.
 func freeAt(dir string) int64 {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

@@ -4,8 +4,8 @@ package storage
 
 import "io/fs"
 
-// held is how many bytes a file takes on the disk, about.
+// held returns about how many bytes a file takes on the disk.
 func held(info fs.FileInfo) int64 { return info.Size() }
 
-// freeAt is how many bytes are free on the disk of a directory; 0 is not known.
+// freeAt returns the free bytes on the disk of a directory; 0 means not known.
 func freeAt(string) int64 { return 0 }

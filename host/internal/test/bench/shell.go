@@ -30,7 +30,7 @@ func shellRows() []row {
 		boxed  = "in a sandbox"
 
 		without = "without a history"
-		nothing = ": >/tmp/out" // it writes, but nothing of the user's
+		nothing = ": >/tmp/out" // it writes, but not to the user's files
 		oneFile = "echo $RANDOM >kept"
 	)
 	return slices.Concat(fine([]row{
@@ -65,14 +65,14 @@ const (
 	// largeName and largeSize are that file's.
 	largeName = "large"
 	largeSize = 100_000_000
-	// manyFiles writes files and removes them.
+	// manyFiles writes a number of files and removes them.
 	manyFiles = "mkdir many && cd many && for i in {1..%d}; do : >$i; done && cd .. && rm -r many"
 	// goTest tests a package with [goFiles] files of which one has changed.
 	goTest  = "cd tested && echo \"// $RANDOM\" >>f0.go && GOCACHE=$PWD/../tested-cache go test . >/dev/null"
 	goFiles = 200
 )
 
-// many measures what writes 10,000 files and removes them; in a small lab they are 10.
+// many measures a command that writes 10,000 files and removes them; 10 in a small lab.
 func many(measured func(command string) func(*testing.B, *lab)) func(*testing.B, *lab) {
 	return func(b *testing.B, l *lab) {
 		files := 10_000
@@ -167,7 +167,7 @@ func guardedRuns(b *testing.B, l *lab) {
 func stagedRuns(command string) func(*testing.B, *lab) {
 	return func(b *testing.B, l *lab) {
 		s := l.shells(b)
-		dir, err := os.MkdirTemp(filepath.Dir(s.work), "stage-*") //nolint:usetesting // on the file system of the work
+		dir, err := os.MkdirTemp(filepath.Dir(s.work), "stage-*") //nolint:usetesting // on the file system of s.work
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func stagedRuns(command string) func(*testing.B, *lab) {
 	}
 }
 
-// keptRuns runs a command whose changes a history keeps.
+// keptRuns runs a command whose changes are kept in a history.
 func keptRuns(command string) func(*testing.B, *lab) {
 	return func(b *testing.B, l *lab) {
 		s := l.shells(b)

@@ -41,9 +41,9 @@ type shells struct {
 	// that some paths are hidden and protected from them.
 	ended   chan struct{}
 	guarded bool
-	// stage takes the changes of commands; nil has them made for real.
+	// stage takes the changes of commands; nil means that commands change the disk.
 	stage *stage.Store
-	// history keeps what commands change; nil does not.
+	// history keeps the files that commands change; nil keeps nothing.
 	history capability.History
 }
 
@@ -227,7 +227,7 @@ func (s *shells) SandboxPolicy(ctx context.Context, _, _ bool) (capability.Sandb
 	if err != nil {
 		return p, err
 	}
-	end := func() { _ = overlays.Close() } // nothing is to be told
+	end := func() { _ = overlays.Close() } // a failure changes no measurement
 	p.Staged, p.Discard, p.Made = overlays, end, func() string {
 		defer end()
 		if err := s.stage.Scan(ctx, began, capability.Call{}); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/stage"
 )
 
-// stageRows set what a person does with a stage against the programs that do the same to two
+// stageRows compare what a person does with a stage with programs that do the same with two
 // directories.
 func stageRows() []row {
 	return []row{
@@ -25,7 +25,7 @@ func stageRows() []row {
 	}
 }
 
-// staged is a directory of files of 2 KiB, and a stage in which a command changed each.
+// staged is a directory of files of 2 KiB, and a stage in which a command changed each of them.
 type staged struct {
 	*stage.Store
 	b           *testing.B
@@ -40,7 +40,7 @@ func (s *staged) must(err error) {
 	}
 }
 
-// stageFiles makes them anew.
+// stageFiles creates a new staged.
 func stageFiles(b *testing.B, l *lab) *staged {
 	b.Helper()
 	dir, err := filepath.EvalSymlinks(b.TempDir())
@@ -51,7 +51,7 @@ func stageFiles(b *testing.B, l *lab) *staged {
 		s.must(os.Mkdir(path, 0o700))
 	}
 	h := history.Open(past, history.Options{})
-	b.Cleanup(func() { _ = h.Close() }) // what it keeps is removed
+	b.Cleanup(func() { _ = h.Close() }) // its directory is removed
 	s.Store = stage.Open(filepath.Join(dir, "stage"), stage.Options{History: h})
 	layers, err := s.Layers([]string{s.work})
 	s.must(err)
@@ -86,7 +86,7 @@ func gitDiff(b *testing.B, l *lab) {
 	s := stageFiles(b, l)
 	for b.Loop() {
 		cmd := exec.CommandContext(b.Context(), "git", "diff", "--no-index", s.work, s.upper)
-		if err := cmd.Run(); cmd.ProcessState.ExitCode() != 1 { // they differ
+		if err := cmd.Run(); cmd.ProcessState.ExitCode() != 1 { // 1 means that there are differences
 			b.Fatal(err)
 		}
 	}
@@ -99,7 +99,7 @@ func stageApplied(b *testing.B, l *lab) {
 	})
 }
 
-// copied replaces the files by others, as applying does.
+// copied replaces the files with others, as applying does.
 func copied(b *testing.B, l *lab) {
 	applied(b, l, func(s *staged) error {
 		const script = `cp -a --remove-destination "$1/." "$2" && sync -f "$2"`
