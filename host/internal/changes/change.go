@@ -18,7 +18,7 @@ type Change struct {
 	From string
 }
 
-// Below reports whether a path lies below a directory.
+// Below reports whether a path is inside a directory, at any depth.
 func Below(path, dir string) bool {
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok && rest != "" && (strings.HasSuffix(dir, string(filepath.Separator)) || rest[0] == filepath.Separator)

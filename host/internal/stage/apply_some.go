@@ -95,7 +95,7 @@ func (a *applying) prepare(ctx context.Context, o *one, later *workspace.Later) 
 		return abi.Errorf(abi.CodeChanged, "%w", err)
 	}
 	o.links = o.found.Info.Links
-	if o.found.Info.Links > 1 && o.found.File != nil && o.found.Node.Hash == "" { // for the method again
+	if o.found.Info.Links > 1 && o.found.File != nil && o.found.Node.Hash == "" { // the method again needs it
 		held, err := o.found.Hash(ctx)
 		if err != nil {
 			return err

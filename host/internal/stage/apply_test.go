@@ -87,8 +87,8 @@ func (r *room) emptied() {
 	}
 }
 
-// TestConflicts applies nothing where one file is not what it was, and the others by
-// their names.
+// TestConflicts checks that nothing is applied if one file on the disk has changed, and that the
+// others can be applied by name.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -156,7 +156,7 @@ func stagedNames(tb testing.TB, r *room) string {
 	return strings.Join(out, " ")
 }
 
-// meddler is a history that does something between the look at a file and the write.
+// meddler is a history that calls do between the check of a file and the write.
 type meddler struct {
 	stage.History
 	do     func()

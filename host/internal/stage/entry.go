@@ -42,7 +42,7 @@ type Entry struct {
 	note *note
 	// names is the number of hard links of the staged file.
 	names uint64
-	// fault is why the staged entry cannot be read; its mode can deny that.
+	// fault is why the staged entry cannot be read, for example because of its mode.
 	fault error
 }
 

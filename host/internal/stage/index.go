@@ -127,7 +127,7 @@ func (x *index) read(text []byte) {
 	}
 }
 
-// note takes a line on a path. The base of the first line of a path stays.
+// note records what a line says about its path. The base of the first line stays.
 func (x *index) note(path string, l *line) {
 	n := x.notes[path]
 	if n == nil {

@@ -23,11 +23,13 @@ import (
 	"github.com/toolquay/toolquay/host/internal/stage"
 )
 
-// victim is the variable that makes the test binary the process that is killed: it
-// holds the directories of the stage and its history.
+// victim is the environment variable that makes the test binary the process that is killed. Its
+// lines are the directories of the stage and of its history, and optionally the step at which the
+// process kills itself and what it does.
 const victim = "STAGE_TEST_VICTIM"
 
-// TestMain is the victim, where it is to be: it applies file after file, and says so.
+// TestMain runs the victim process if the variable is set. It prints each step, unless it counts
+// them.
 func TestMain(m *testing.M) {
 	place := os.Getenv(victim)
 	if place == "" {
@@ -117,9 +119,9 @@ func (h *stepping) KeepAll(ctx context.Context, by capability.Call, list []chang
 	return ids, err
 }
 
-// TestKilled kills a process while it applies: every file is as it was or as it was
-// staged, what is not applied is staged still, applying again completes it, also where it
-// was staged anew meanwhile, and all of it can be undone.
+// TestKilled kills a process while it applies. Every file then has its former or its staged
+// content, the other changes stay staged, applying again completes them, also if a file was
+// staged again meanwhile, and everything can be undone.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	const files = 12

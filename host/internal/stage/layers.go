@@ -22,8 +22,8 @@ type Layer struct {
 	// Upper is Root's part of the tree. Work is the work directory of overlayfs, on the same file
 	// system.
 	Upper, Work string
-	// Generation is the stage's, as [Store.Generation] has it. An overlay of an earlier one is
-	// mounted anew.
+	// Generation is that of the stage (see [Store.Generation]). An overlay of an earlier
+	// generation must be mounted again.
 	Generation int
 }
 

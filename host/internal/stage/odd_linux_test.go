@@ -140,8 +140,8 @@ func TestLinkedOnDisk(t *testing.T) {
 	}
 }
 
-// TestMadeWhileApplied checks that a file survives that something else creates in a directory
-// while that is being removed. The removal stays staged.
+// TestMadeWhileApplied checks that a file survives if something else creates it in a directory
+// that is being removed. The removal stays staged.
 func TestMadeWhileApplied(t *testing.T) {
 	t.Parallel()
 	r, u := layered(t)

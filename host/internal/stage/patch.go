@@ -21,10 +21,10 @@ type Note struct {
 	Same bool `json:"same,omitempty"`
 }
 
-// Patch writes what applying a selection would change as a patch that git apply takes in the
-// directory of the options. It returns notes on what is left out, because it lies elsewhere,
-// is over 64 MiB, or cannot be in a git patch; on what changed on the disk since it was
-// staged; and on what is on the disk already.
+// Patch writes what applying a selection would change, as a patch that git apply accepts in the
+// directory of the options. It returns notes on changes that it leaves out (files outside of the
+// directory, files over 64 MiB, and what git cannot represent), on paths that changed on the disk
+// since they were staged, and on files that the disk already has as staged.
 func (s *Store) Patch(ctx context.Context, w io.Writer, sel Selection, o changes.PatchOptions) ([]Note, error) {
 	list, err := s.changed(ctx, sel)
 	if err != nil {

@@ -221,5 +221,5 @@ func putMounted(at, rel, file string) (err error) {
 	return os.Remove(file)
 }
 
-// newCall returns a new ID for the call that all records of one apply have.
+// newCall returns a new call ID for the records of one apply.
 func newCall() string { return "apply-" + rand.Text()[:8] }
