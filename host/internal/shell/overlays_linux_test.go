@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/toolquay/toolquay/host/capability"
@@ -98,13 +99,21 @@ func TestCommitsThatAreStaged(t *testing.T) {
 	s := newSession(t)
 	c := newShell(t, s.sandboxed())
 	s.staged(c, t.Context().Done())
-	for _, command := range []string{"git init -q -b main .", "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m subject"} {
+	const commit = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m "
+	for _, command := range []string{
+		"git init -q -b main .", commit + "first", "git worktree add -q linked",
+		"cd linked && " + commit + "second", "git -C " + s.dir + "/linked -c user.name=a -c user.email=a@b commit -q --allow-empty -m third",
+	} {
 		if r := s.bash(c, command); r.Exit != 0 {
 			t.Fatalf("%s: %+v", command, r)
 		}
 	}
-	if len(s.events) != 1 || s.events[0].Kind != capability.GitCommit || s.events[0].Subject != "subject" {
-		t.Errorf("it tells %+v", s.events)
+	var got []string
+	for _, e := range s.events {
+		got = append(got, string(e.Kind)+" "+e.Branch+" "+e.Subject)
+	}
+	if want := []string{"commit main first", "branch linked ", "commit linked second", "commit linked third"}; !slices.Equal(got, want) {
+		t.Errorf("reported %q, want %q", got, want)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // begin watches a command as it stands.
 func begin(command, dir string) *gitevents.Watch {
-	return gitevents.Begin(shell.Analyse(command, shell.Place{Cwd: dir, Home: "/h", Working: []string{dir}}), dir)
+	return gitevents.Begin(shell.Analyse(command, shell.Place{Cwd: dir, Home: "/h", Working: []string{dir}}), dir, nil)
 }
 
 // recognise is what is told of a command that nobody runs.

@@ -2,10 +2,7 @@ package gitevents
 
 import (
 	"cmp"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,7 +13,6 @@ import (
 
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/internal/lazyregexp"
-	"github.com/toolquay/toolquay/internal/privatedir"
 	"github.com/toolquay/toolquay/permissions"
 )
 
@@ -36,6 +32,7 @@ const (
 
 // Watch is a command that is watched from before it runs.
 type Watch struct {
+	files
 	command permissions.Command
 	began   time.Time
 	// dirs are where it may run git, and logs how long the reference logs there were.
@@ -46,15 +43,16 @@ type Watch struct {
 	events []capability.GitEvent
 }
 
-// Begin looks at what a command is to be compared with, which begins in a directory.
-func Begin(command permissions.Command, dir string) *Watch {
-	w := &Watch{command: command, began: time.Now(), logs: make(map[string]int64)}
+// Begin looks at the repositories before a command that begins in a directory, so that its changes
+// show. staged is the tree that the command sees if its changes are staged; nil is the disk.
+func Begin(command permissions.Command, dir string, staged capability.StagedTree) *Watch {
+	w := &Watch{files: files{staged}, command: command, began: time.Now(), logs: make(map[string]int64)}
 	if !command.ReadOnly {
 		w.dirs = directories(command, dir)
 	}
 	for _, dir := range w.dirs {
-		if r, ok := repositoryOf(dir); ok {
-			logs, all := r.logs()
+		if r, ok := w.repositoryOf(dir); ok {
+			logs, all := w.lengths(r)
 			maps.Copy(w.logs, logs)
 			w.known = append(w.known, r.own)
 			if all {
@@ -103,7 +101,7 @@ func (w *Watch) Events(exit int, output []byte) []capability.GitEvent {
 	text := colours.ReplaceAllString(strings.ReplaceAll(string(output), "\r", "\n"), "")
 	var own, common []string
 	for _, dir := range w.dirs {
-		if r, ok := repositoryOf(dir); ok && !slices.Contains(own, r.own) {
+		if r, ok := w.repositoryOf(dir); ok && !slices.Contains(own, r.own) {
 			w.references(r, slices.Contains(common, r.common), text)
 			own, common = append(own, r.own), append(common, r.common)
 		}
@@ -118,7 +116,7 @@ func (w *Watch) Events(exit int, output []byte) []capability.GitEvent {
 // moved its HEAD, in order, and what was pushed. Those of a further worktree have the
 // references in common with the first.
 func (w *Watch) references(r repository, again bool, output string) {
-	logs, _ := r.logs()
+	logs, _ := w.lengths(r)
 	var pushed []capability.GitEvent
 	for _, name := range slices.Sorted(maps.Keys(logs)) {
 		lines := w.appended(name, logs[name], r.common)
@@ -148,7 +146,7 @@ func (w *Watch) references(r repository, again bool, output string) {
 // last one backwards, as a log says what was left and not always what came; while a
 // rebase went on there was none.
 func (w *Watch) head(r repository, lines []line) {
-	text, _ := readFrom(filepath.Join(filepath.Dir(r.own), "HEAD"), 0)
+	text, _ := w.readFrom(filepath.Join(filepath.Dir(r.own), "HEAD"), 0)
 	branch, _ := strings.CutPrefix(strings.TrimSpace(text), "ref: refs/heads/")
 	branches, rebased := make([]string, len(lines)), ""
 	for i, l := range slices.Backward(lines) {
@@ -247,7 +245,7 @@ func (w *Watch) appended(log string, size int64, logs string) (out []line) {
 	if size <= was {
 		return nil // or cut by git gc
 	}
-	text, _ := readFrom(log, was)
+	text, _ := w.readFrom(log, was)
 	for l := range strings.Lines(text) {
 		m := logLine.FindStringSubmatch(strings.TrimRight(l, "\r\n"))
 		if m == nil {
@@ -259,89 +257,6 @@ func (w *Watch) appended(log string, size int64, logs string) (out []line) {
 		out = append(out, line{m[1], m[2], m[4]})
 	}
 	return out
-}
-
-// repository is where one keeps its reference logs: of its worktree's HEAD, and of
-// what worktrees have in common.
-type repository struct{ own, common string }
-
-const (
-	headLog = "/HEAD"
-	heads   = "/refs/heads/"
-	remotes = "/refs/remotes/"
-)
-
-// descriptors begins paths that go through a directory which this process has open, such as an overlay.
-// They are not resolved: the link in /proc names a path at which this process finds another directory.
-const descriptors = "/proc/self/fd/"
-
-// repositoryOf finds the repository that a directory lies in, as git does and without
-// starting it.
-func repositoryOf(dir string) (repository, bool) {
-	for {
-		git := filepath.Join(dir, ".git")
-		if text, ok := readFrom(git, 0); ok {
-			git = from(dir, strings.TrimSpace(strings.TrimPrefix(text, "gitdir: ")))
-		}
-		if _, ok := readFrom(filepath.Join(git, "HEAD"), 0); ok { // an empty directory is none
-			if path, err := filepath.EvalSymlinks(git); err == nil && !strings.HasPrefix(git, descriptors) {
-				git = path
-			}
-			common := git
-			if text, ok := readFrom(filepath.Join(git, "commondir"), 0); ok {
-				common = from(git, strings.TrimSpace(text))
-			}
-			return repository{filepath.Join(git, "logs"), filepath.Join(common, "logs")}, true
-		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return repository{}, false
-		}
-		dir = above
-	}
-}
-
-// logs are the lengths of a repository's logs. Of one with too many branches, which it
-// then reports, only HEAD's is followed.
-func (r repository) logs() (sizes map[string]int64, all bool) {
-	sizes, all = make(map[string]int64), true
-	_ = filepath.WalkDir(filepath.Join(r.common, "refs"), func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return nil //nolint:nilerr // what cannot be read is not told of
-		}
-		if info, err := e.Info(); err == nil {
-			sizes[r.common+filepath.ToSlash(strings.TrimPrefix(name, r.common))] = info.Size()
-		}
-		if all = len(sizes) <= maxLogs; !all {
-			clear(sizes)
-			return fs.SkipAll
-		}
-		return nil
-	})
-	if info, err := os.Lstat(r.own + headLog); err == nil {
-		sizes[r.own+headLog] = info.Size()
-	}
-	return sizes, all
-}
-
-// from is a path as seen from a directory.
-func from(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}
-
-// readFrom reads a file from an offset on: of no link, and of nothing that could be
-// waited for.
-func readFrom(path string, offset int64) (string, bool) {
-	f, _, err := privatedir.OpenRegular(path, os.O_RDONLY)
-	if err != nil {
-		return "", false
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.NewSectionReader(f, offset, maxRead))
-	return string(text), err == nil
 }
 
 // clean takes out what would not be shown as it is, and bounds the rest.
