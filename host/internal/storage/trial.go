@@ -174,7 +174,8 @@ func modified(list []stage.Entry) []Modified {
 func (t *Trial) points(list []stage.Entry) (sel stage.Selection) {
 	for i := range list {
 		rest, in := strings.CutPrefix(list[i].Path, t.temp+"/")
-		if in && list[i].Content.Is(changes.Dir) && (isDir(filepath.Join("/tmp", rest)) || isDir(filepath.Join("/var/tmp", rest))) {
+		// A new directory is listed only if it is empty.
+		if in && list[i].Base == nil && list[i].Content.Is(changes.Dir) && (isDir(filepath.Join("/tmp", rest)) || isDir(filepath.Join("/var/tmp", rest))) {
 			sel.Paths = append(sel.Paths, list[i].Path)
 		}
 	}
