@@ -3,10 +3,12 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +62,41 @@ func TestContainedConflict(t *testing.T) {
 		}
 		p.look = nil
 		noTrialLeft(t, s)
+	}
+}
+
+// TestContainedPart changes a file while the approved changes are being made: the model is told how many
+// were made, and the history undoes them.
+func TestContainedPart(t *testing.T) {
+	t.Parallel()
+	const many = 700 // more than are put in place together
+	dir := settledFiles(t, map[string]string{"make.sh": fmt.Sprintf("for i in {1001..%d}; do echo $i > f$i; done", 1000+many)})
+	before := testenv.Tree(t, dir)
+	last := filepath.Join(dir, "f"+strconv.Itoa(1000+many))
+	p := &questions{look: func() {
+		go func() {
+			for t.Context().Err() == nil {
+				if _, err := os.Lstat(filepath.Join(dir, "f1001")); err == nil {
+					_ = os.WriteFile(last, []byte("mine\n"), 0o600)
+					return
+				}
+			}
+		}()
+	}}
+	s := session(t, newTrying(t, "run").Host, host.SessionOptions{Cwd: dir, Asker: p})
+	got := s.Results(t.Context(), []abi.ToolUse{bash("1", "bash make.sh")})[0]
+	made := len(testenv.Tree(t, dir)) - len(before) - 1 // one is the person's
+	if want := fmt.Sprintf("but only %d were made", made); !got.IsError || got.Error.Code != abi.CodeChanged || made <= 0 || made >= many || !strings.Contains(got.Text(), want) {
+		t.Errorf("%d were made, and the model is told %q", made, got.Text())
+	}
+	_, err := s.History().Restore(t.Context(), history.Selection{Call: "1"}, history.RestoreOptions{})
+	must(t, err)
+	if text, err := os.ReadFile(last); err != nil || string(text) != "mine\n" {
+		t.Errorf("the person's file holds %q, %v", text, err)
+	}
+	must(t, os.Remove(last))
+	if d := testenv.TreeDiff(before, testenv.Tree(t, dir)); d != "" {
+		t.Errorf("undone it is not as before:\n%s", d)
 	}
 }
 

@@ -365,25 +365,12 @@ func (t *trial) writable() error {
 	return nil
 }
 
-// stand returns the trial's result as the call's, after making its changes on the disk. If something else
-// changed the same files meanwhile, it fails with [abi.CodeChanged] and makes none of them. Another error
-// may leave some of them made.
+// stand returns the trial's result as the call's, after making its changes on the disk.
 func (t *trial) stand(ctx context.Context) (abi.ToolResult, error) {
 	text := "[contained] The command ran in a sandbox of its own, without a network, and changed nothing."
 	if len(t.modified) > 0 {
-		t.world.renew()
-		err := t.writable()
-		if err == nil {
-			err = t.Apply(ctx)
-		}
-		if abi.CodeOf(err) == abi.CodeChanged {
-			return abi.ToolResult{}, abi.Errorf(abi.CodeChanged, "nothing was changed: a person approved the command's changes, but other changes had been made by then; run it again: %w", err)
-		}
-		for i := range t.modified {
-			t.world.done.add([]permissions.Access{{Kind: permissions.AccessWrite, Target: t.modified[i].Path, Real: t.modified[i].Path}})
-		}
-		if err != nil {
-			return abi.ToolResult{}, fmt.Errorf("the approved changes of the command were made only in part, or not at all: %w", err)
+		if err := t.apply(ctx); err != nil {
+			return abi.ToolResult{}, err
 		}
 		text = fmt.Sprintf("[contained] The command ran in a sandbox of its own, without a network. A person approved its changes to %s, which were then made on the disk.", t.counted())
 	}
@@ -397,6 +384,28 @@ func (t *trial) stand(ctx context.Context) (abi.ToolResult, error) {
 		t.world.remark(r)
 	}
 	return t.result, nil
+}
+
+// apply makes the changes on the disk. If something else changed the same files meanwhile, it fails with
+// [abi.CodeChanged]. The error says whether some changes were made.
+func (t *trial) apply(ctx context.Context) error {
+	t.world.renew()
+	if err := t.writable(); err != nil {
+		return fmt.Errorf("nothing was changed: %w", err)
+	}
+	changed, err := t.Apply(ctx)
+	for _, path := range changed {
+		t.world.done.add([]permissions.Access{{Kind: permissions.AccessWrite, Target: path, Real: path}})
+	}
+	switch {
+	case err == nil:
+		return nil
+	case len(changed) > 0:
+		return fmt.Errorf("a person approved the command's changes to %s, but only %d were made: %w", t.counted(), len(changed), err)
+	case abi.CodeOf(err) == abi.CodeChanged:
+		return fmt.Errorf("nothing was changed: a person approved the command's changes, but other changes had been made by then; run it again: %w", err)
+	}
+	return fmt.Errorf("the command's approved changes could not be made: %w", err)
 }
 
 // drop ends the trial and removes its files. The receiver may be nil. It is safe to repeat.

@@ -199,17 +199,23 @@ func (t *Trial) Patch(ctx context.Context, w io.Writer, dir string) error {
 	return err
 }
 
-// Apply makes the changes on the disk. If something on the disk has changed since the command
-// ran, Apply changes nothing, and the error has [abi.CodeChanged].
-func (t *Trial) Apply(ctx context.Context) error {
-	_, err := t.stage.Apply(ctx, stage.Selection{})
+// Apply makes the changes on the disk, and returns the paths that it changed, also if it fails
+// midway. If something on the disk has changed since the command ran, Apply changes nothing, and the
+// error has [abi.CodeChanged]. It has that code as well if something changes while Apply runs.
+func (t *Trial) Apply(ctx context.Context) (changed []string, err error) {
+	done, err := t.stage.Apply(ctx, stage.Selection{})
+	for i := range done {
+		if !done[i].Same {
+			changed = append(changed, done[i].Path)
+		}
+	}
 	if conflict, ok := errors.AsType[*stage.ConflictError](err); ok {
-		return abi.Errorf(abi.CodeChanged, "%w", conflict)
+		return nil, abi.Errorf(abi.CodeChanged, "%w", conflict)
 	}
 	if errors.Is(err, stage.ErrNothing) { // the disk already has the same changes
-		return nil
+		return nil, nil
 	}
-	return err
+	return changed, err
 }
 
 // Close removes the trial. It may be called again.
