@@ -14,6 +14,7 @@ import (
 	"github.com/toolquay/toolquay/host/capability"
 	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/changes"
+	"github.com/toolquay/toolquay/internal/atomicfile"
 )
 
 // Put implements [capability.Stage].
@@ -180,7 +181,7 @@ func (s *Store) mountOf(path string) (at, rel string) {
 }
 
 // putMounted copies a file into a mount, under a temporary name that it then renames, and removes
-// the original.
+// the original. The copy and its name are synced.
 func putMounted(at, rel, file string) (err error) {
 	root, err := os.OpenRoot(at)
 	if err != nil {
@@ -218,7 +219,7 @@ func putMounted(at, rel, file string) (err error) {
 	if err != nil {
 		return errors.Join(err, root.Remove(temp))
 	}
-	return os.Remove(file)
+	return errors.Join(atomicfile.SyncDir(filepath.Join(at, dir)), os.Remove(file))
 }
 
 // newCall returns a new call ID for the records of one apply.
