@@ -139,10 +139,14 @@ func TestUnstagedCommands(t *testing.T) {
 	result, _ := one(t, s, "Bash", string(bash("1", "touch a", map[string]any{"dangerouslyDisableSandbox": true}).Input))
 	wantError(t, result, abi.CodeDenied, "outside the sandbox", "toolquay stage")
 	dir := files(t, nil)
-	around := newShelled(t, func(o *host.Options) { o.Storage.Sessions = filepath.Join(dir, "below", "sessions") })
-	s = session(t, around.Host, host.SessionOptions{Cwd: dir, Stage: true})
-	result, _ = one(t, s, "Bash", string(bash("1", "cat a").Input))
-	wantError(t, result, abi.CodeDenied, "holds the directory of sessions", "work in a directory below")
+	link := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(dir, link))
+	for _, around := range []string{dir, link} {
+		h := newShelled(t, func(o *host.Options) { o.Storage.Sessions = filepath.Join(around, "below", "sessions") })
+		s = session(t, h.Host, host.SessionOptions{Cwd: dir, Stage: true})
+		result, _ = one(t, s, "Bash", string(bash("1", "cat a").Input))
+		wantError(t, result, abi.CodeDenied, "holds the directory of sessions", "work in a directory below")
+	}
 	off := newShelled(t, func(o *host.Options) { o.Permissions.Rules, o.Shell.Sandbox.Mode = nil, sandbox.Off })
 	s = session(t, off.Host, host.SessionOptions{Stage: true, Asker: nobody{t}})
 	for _, command := range []string{"cat a", "touch a"} {

@@ -1,12 +1,10 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -132,16 +130,10 @@ type unstaging struct {
 }
 
 func (u unstaging) why() error {
-	for _, dir := range u.working {
-		at := cmp.Or(dir.Real, dir.Path)
-		if rest, err := filepath.Rel(at, u.sessions); err == nil && filepath.IsLocal(rest) {
-			return abi.Errorf(abi.CodeUnsupported, "%s holds the directory of sessions, in which the changes would lie; work in a directory below", at)
-		}
-	}
 	if !u.host.Calls.Shell {
 		return abi.Errorf(abi.CodeUnsupported, "there are no commands here")
 	}
-	return u.host.Calls.Commands.Stages(u.life.Context(), u.sessions)
+	return u.host.Calls.Commands.Stages(u.life.Context(), u.sessions, u.working)
 }
 
 // Begin sets the rules by which calls are judged. It is called once, before any turn.

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/toolquay/toolquay/host/internal/paths"
 	"github.com/toolquay/toolquay/host/internal/shell"
 	"github.com/toolquay/toolquay/host/internal/shell/sandbox"
+	"github.com/toolquay/toolquay/permissions"
 )
 
 // stage mounts overlays that keep the changes of a command from the disk, completes its policy from the
@@ -138,9 +140,9 @@ func outermost(dirs []string) []string {
 	return out
 }
 
-// Stages returns an error that says why changes of commands cannot be staged in a directory, or nil if
-// they can. It makes the directory if it is missing.
-func (r *Runner) Stages(ctx context.Context, dir string) error {
+// Stages returns an error that says why changes of commands in working directories cannot be staged in
+// a directory, or nil if they can. It makes the directory if it is missing.
+func (r *Runner) Stages(ctx context.Context, dir string, working []permissions.Dir) error {
 	e, err := r.open(ctx)
 	if err != nil {
 		return err
@@ -150,6 +152,12 @@ func (r *Runner) Stages(ctx context.Context, dir string) error {
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return abi.Errorf(abi.CodeIO, "%w", err)
+	}
+	dir = cmp.Or(paths.Real(dir), dir)
+	for _, w := range working {
+		if at := cmp.Or(w.Real, w.Path); paths.Below(dir, at) {
+			return abi.Errorf(abi.CodeUnsupported, "%s holds the directory of sessions, in which the changes would lie; work in a directory below", at)
+		}
 	}
 	if err := e.shell.TryOverlay(ctx, dir); err != nil {
 		return abi.Errorf(abi.CodeUnsupported, "%w", err)
