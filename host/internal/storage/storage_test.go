@@ -197,6 +197,23 @@ func TestStagingAfterKill(t *testing.T) {
 	}
 }
 
+// TestMountedAfterClose opens no overlay for a session that is closed: nothing would close it.
+func TestMountedAfterClose(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	o.Stage = true
+	s := open(t, o)
+	staging := s.Staging()
+	closed(t, s)
+	err := staging.Mounted(storage.Layer{Root: t.TempDir()}, func() (*os.File, error) {
+		t.Error("the overlay was opened")
+		return nil, os.ErrInvalid
+	})
+	if !errors.Is(err, storage.ErrClosed) {
+		t.Error(err)
+	}
+}
+
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	o := options(t)
