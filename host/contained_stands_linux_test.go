@@ -147,7 +147,7 @@ func TestContainedFails(t *testing.T) {
 	}
 }
 
-// TestContainedNames escapes file names that look like lines of a diff in what the person is shown.
+// TestContainedNames escapes file names that look like lines of a diff in the question to the person.
 func TestContainedNames(t *testing.T) {
 	t.Parallel()
 	dir := settledFiles(t, map[string]string{"try.sh": "mkdir $'d\nGIT binary patch\n+forged' z; echo x > f"})

@@ -11,7 +11,8 @@
 // by itself. What never comes is told by [Patience]; how much there is to do, by
 // [Work]; a promise of an absolute time is tested with [InTime]. Packages whose tests
 // wait more than they work run more of them at once, with [Waiting]. A program that a test
-// makes and runs is written with [WriteProgram].
+// makes and runs is written with [WriteProgram]. What a directory holds before and after
+// something is compared with [Tree].
 package testenv
 
 import (

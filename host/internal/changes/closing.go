@@ -15,8 +15,8 @@ type Closing struct {
 	open map[string]bool
 }
 
-// Open returns the node to put at a path for now. If to is a directory whose mode denies its
-// owner access, that access is added, and Shut sets the mode of to.
+// Open returns the node to put at a path first. If to is a directory whose mode denies its owner
+// access, the node has that access, and Shut sets the mode of to.
 func (c *Closing) Open(path string, to *Node) *Node {
 	const own = 0o700
 	if !to.Is(Dir) || to.Mode == 0 || to.Mode&own == own {

@@ -160,7 +160,7 @@ func (s *Store) catchUp(ctx context.Context) (running []*Watch, err error) {
 	return running, err
 }
 
-// settleRunning makes records of what running commands of this process have changed so far.
+// settleRunning records the changes that running commands of this process have made so far.
 func (s *Store) settleRunning(ctx context.Context) {
 	s.watches.Range(func(w, _ any) bool {
 		w.(*Watch).settleNow(ctx) //nolint:errcheck,forcetypeassert // it holds nothing else

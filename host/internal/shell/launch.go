@@ -85,7 +85,7 @@ func start(ctx context.Context, c *command) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		launch: l, began: time.Now(), git: gitevents.Begin(c.known, c.scope.Cwd, l.held.Staged),
+		launch: l, began: time.Now(), git: gitevents.Begin(c.known, c.scope.Cwd, l.held.tree()),
 		moved: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	if r.child, err = l.cold(ctx); err != nil {

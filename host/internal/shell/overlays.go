@@ -74,18 +74,23 @@ func (o *Overlays) Sought(ctx context.Context) (beyond, refused bool, err error)
 // Close ends the use of the overlays. It may be called more than once.
 func (o *Overlays) Close() error { return o.giveBack() }
 
-// at returns the path by which this process finds what the command sees at path.
-func (h *confinement) at(path string) string {
+// tree returns the file tree that the command sees.
+func (h *confinement) tree() capability.StagedTree {
 	if h.Staged == nil {
-		return path
+		return disk{}
 	}
-	return h.Staged.At(path)
+	return h.Staged
 }
 
-// resolve is [filepath.EvalSymlinks] for the files that the command sees.
-func (h *confinement) resolve(path string) (string, error) {
-	if h.Staged == nil {
-		return filepath.EvalSymlinks(path)
-	}
-	return h.Staged.Resolve(path)
-}
+func (h *confinement) at(path string) string { return h.tree().At(path) }
+
+func (h *confinement) resolve(path string) (string, error) { return h.tree().Resolve(path) }
+
+// disk is the tree of commands whose changes are not staged.
+type disk struct{}
+
+// At returns the path.
+func (disk) At(path string) string { return path }
+
+// Resolve is [filepath.EvalSymlinks].
+func (disk) Resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }

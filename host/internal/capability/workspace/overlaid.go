@@ -14,7 +14,7 @@ import (
 // use.
 type Overlaid struct {
 	*Node
-	// Info is the metadata of what the session sees: of the staged content, if there is any.
+	// Info is the metadata of the file that the session sees: of its staged content, if any.
 	Info Info
 	// Staged is what is staged for this file; nil if nothing is.
 	Staged *capability.Staged

@@ -104,8 +104,8 @@ func (w *stagedWalk) step() (more bool, err error) {
 	return true, nil
 }
 
-// at returns the kind of what the session sees at a path whose directory is resolved, and the
-// target if it is a link. An empty kind means that nothing is there.
+// at returns the kind of the file that the session sees at a path whose directory is resolved, and
+// its target if it is a link. An empty kind means that the session sees none.
 func (w *stagedWalk) at(path string) (kind, target string, err error) {
 	staged, ok, err := w.stage.Lookup(path)
 	if err != nil || ok {

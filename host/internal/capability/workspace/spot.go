@@ -35,8 +35,8 @@ func NewSpot(path string, makeDirs bool) (*Spot, error) {
 	return &Spot{path: path, making: m}, nil
 }
 
-// Lstat returns the metadata of what lies at a path, and the target if it is a link. The zero
-// Info means that nothing is there. It fails with [abi.CodeChanged] if a directory above is
+// Lstat returns the metadata of the file, directory or link at a path, and a link's target. The
+// zero Info means that nothing is there. It fails with [abi.CodeChanged] if a directory above is
 // missing, or is a link.
 func Lstat(path string) (Info, string, error) {
 	if err := refusePath(path, path); err != nil {
@@ -79,8 +79,8 @@ func (s *Spot) Made() (string, error) {
 // Commit puts what was made in place of was, or removes was if nothing was made. was is what lay
 // at the path before; the zero Info means nothing. A directory that is replaced or removed must be
 // empty. Unless check is nil, it is called before a file or link is lost for good, and may compare
-// the content. The error has [abi.CodeChanged] if the path is no longer as was says; then nothing
-// has changed. If the error wraps [ErrUncertain], the change may have been made.
+// the content. The error has [abi.CodeChanged] if the path no longer matches was; then
+// nothing has changed. If the error wraps [ErrUncertain], the change may have been made.
 func (s *Spot) Commit(was Info, check func() error) error {
 	if s.over {
 		return abi.Errorf(abi.CodeInternal, "the change of %s has already ended", s.path)
@@ -94,7 +94,7 @@ func (s *Spot) Commit(was Info, check func() error) error {
 	return nil
 }
 
-// SetMode changes the permission bits of what lies at the path, if that still is was.
+// SetMode changes the permission bits of the file or directory at the path, if it still is was.
 func (s *Spot) SetMode(was Info, mode uint32) error { return s.fault(s.chmod(was, mode&0o777)) }
 
 // Discard removes what was made and not committed, and closes the directory.
@@ -113,7 +113,7 @@ func (s *Spot) fault(err error) error {
 	return writeFault(s.path, err)
 }
 
-// What returns a description for people of what lies at a path, such as "a socket".
+// What describes a file in words, such as "a socket".
 func (i Info) What() string {
 	switch i.Kind {
 	case abi.KindFile:

@@ -154,7 +154,7 @@ func (m *making) commit(was Info, check func() error) error {
 	return m.replace(was, mine)
 }
 
-// mine returns the metadata of what was made; the zero Info means nothing.
+// mine returns the metadata of the file that was made; the zero Info means that none was.
 func (m *making) mine() (Info, error) {
 	_, err := m.temporary()
 	switch {

@@ -14,9 +14,16 @@ import (
 	"github.com/toolquay/toolquay/internal/testenv"
 )
 
+// disk is the tree of a command whose changes are not staged.
+type disk struct{}
+
+func (disk) At(path string) string { return path }
+
+func (disk) Resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
 // begin watches a command as it stands.
 func begin(command, dir string) *gitevents.Watch {
-	return gitevents.Begin(shell.Analyse(command, shell.Place{Cwd: dir, Home: "/h", Working: []string{dir}}), dir, nil)
+	return gitevents.Begin(shell.Analyse(command, shell.Place{Cwd: dir, Home: "/h", Working: []string{dir}}), dir, disk{})
 }
 
 // recognise is what is told of a command that nobody runs.

@@ -11,27 +11,11 @@ import (
 	"github.com/toolquay/toolquay/internal/privatedir"
 )
 
-// files are the files as the command sees them: those of a staged tree, or of this process if that
-// is nil. Paths are the command's.
-type files struct{ staged capability.StagedTree }
+// files are the files as the command sees them. Paths are the command's.
+type files struct{ capability.StagedTree }
 
-// at returns the path by which this process finds what the command sees at path.
-func (v files) at(path string) string {
-	if v.staged == nil {
-		return path
-	}
-	return v.staged.At(filepath.Clean(path))
-}
-
-func (v files) resolve(path string) (string, error) {
-	if v.staged == nil {
-		return filepath.EvalSymlinks(path)
-	}
-	return v.staged.Resolve(path)
-}
-
-// repository is where one keeps its reference logs: of its worktree's HEAD, and of
-// what worktrees have in common.
+// repository has the directories of a repository's reference logs: own for the HEAD of the work
+// tree, common for the references that all work trees share.
 type repository struct{ own, common string }
 
 const (
@@ -40,16 +24,15 @@ const (
 	remotes = "/refs/remotes/"
 )
 
-// repositoryOf finds the repository that a directory lies in, as git does and without
-// starting it.
+// repositoryOf finds the repository that contains a directory, as git does, without running git.
 func (v files) repositoryOf(dir string) (repository, bool) {
 	for {
 		git := filepath.Join(dir, ".git")
 		if text, ok := v.readFrom(git, 0); ok {
 			git = from(dir, strings.TrimSpace(strings.TrimPrefix(text, "gitdir: ")))
 		}
-		if _, ok := v.readFrom(filepath.Join(git, "HEAD"), 0); ok { // an empty directory is none
-			if path, err := v.resolve(git); err == nil {
+		if _, ok := v.readFrom(filepath.Join(git, "HEAD"), 0); ok { // an empty directory is no repository
+			if path, err := v.Resolve(git); err == nil {
 				git = path
 			}
 			common := git
@@ -66,14 +49,14 @@ func (v files) repositoryOf(dir string) (repository, bool) {
 	}
 }
 
-// lengths returns the lengths of a repository's logs. Of one with too many branches, which it
-// then reports, only HEAD's is followed.
+// lengths returns the lengths of a repository's logs by their paths. If there are more than
+// maxLogs, it has only that of HEAD, and all is false.
 func (v files) lengths(r repository) (sizes map[string]int64, all bool) {
 	sizes, all = make(map[string]int64), true
-	refs := v.at(filepath.Join(r.common, "refs"))
+	refs := v.At(filepath.Join(r.common, "refs"))
 	_ = filepath.WalkDir(refs, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
-			return nil //nolint:nilerr // what cannot be read is not told of
+			return nil //nolint:nilerr // events of a log that cannot be read are not reported
 		}
 		if info, err := e.Info(); err == nil {
 			sizes[r.common+"/refs"+filepath.ToSlash(strings.TrimPrefix(name, refs))] = info.Size()
@@ -84,24 +67,24 @@ func (v files) lengths(r repository) (sizes map[string]int64, all bool) {
 		}
 		return nil
 	})
-	if info, err := os.Lstat(v.at(r.own + headLog)); err == nil {
+	if info, err := os.Lstat(v.At(r.own + headLog)); err == nil {
 		sizes[r.own+headLog] = info.Size()
 	}
 	return sizes, all
 }
 
-// from is a path as seen from a directory.
+// from returns a path relative to a directory as a clean one.
 func from(dir, path string) string {
 	if filepath.IsAbs(path) {
-		return path
+		return filepath.Clean(path)
 	}
 	return filepath.Join(dir, path)
 }
 
-// readFrom reads a file from an offset on: of no link, and of nothing that could be
-// waited for.
+// readFrom reads a regular file from an offset on. It follows no link at the end of the path, and
+// does not block.
 func (v files) readFrom(path string, offset int64) (string, bool) {
-	f, _, err := privatedir.OpenRegular(v.at(path), os.O_RDONLY)
+	f, _, err := privatedir.OpenRegular(v.At(path), os.O_RDONLY)
 	if err != nil {
 		return "", false
 	}

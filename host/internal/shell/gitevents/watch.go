@@ -44,9 +44,9 @@ type Watch struct {
 }
 
 // Begin looks at the repositories before a command that begins in a directory, so that its changes
-// show. staged is the tree that the command sees if its changes are staged; nil is the disk.
-func Begin(command permissions.Command, dir string, staged capability.StagedTree) *Watch {
-	w := &Watch{files: files{staged}, command: command, began: time.Now(), logs: make(map[string]int64)}
+// show. tree is the file tree that the command sees.
+func Begin(command permissions.Command, dir string, tree capability.StagedTree) *Watch {
+	w := &Watch{files: files{tree}, command: command, began: time.Now(), logs: make(map[string]int64)}
 	if !command.ReadOnly {
 		w.dirs = directories(command, dir)
 	}
