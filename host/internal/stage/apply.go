@@ -104,7 +104,7 @@ func check(ctx context.Context, list []Entry, sel Selection) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err == nil && !e.now.Same(e.Content) {
+		if err == nil && e.now != nil && !e.now.Same(e.Content) { // without e.now, unchanged did so
 			err = writable(e)
 		}
 		if err != nil {
