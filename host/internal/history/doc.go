@@ -50,7 +50,8 @@
 //	restoring, before the swap        not done            does it
 //	... after the swap                done                finds it as it was already
 //	... with the file to be removed   done                finds none, as it was already;
-//	    taken aside                                       the file aside stays
+//	    taken aside                                       the file aside stays, unless
+//	                                                      its directory is removed too
 //
 // Where something else changed the file before anyone looked, nothing tells whether the
 // write was done: then it says "changed since", and restoring is refused unless it is

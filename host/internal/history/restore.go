@@ -74,7 +74,10 @@ func (s *Store) Restore(ctx context.Context, sel Selection, o RestoreOptions) ([
 	}
 	s.pin(spans, 1)
 	defer s.pin(spans, -1)
-	run := restoring{history: s, of: sel.String(), dry: o.DryRun}
+	run := restoring{history: s, of: sel.String(), dry: o.DryRun, chains: make(map[string]*chain, len(chains))}
+	for _, c := range chains {
+		run.chains[c.path] = c
+	}
 	for some := range slices.Chunk(inOrder(spans), together) {
 		if err := run.restore(ctx, some); err != nil {
 			return run.out, errors.Join(err, run.closing.Shut(ctx))
@@ -274,9 +277,31 @@ type restoring struct {
 	history *Store
 	of      string // the selection
 	dry     bool
-	call    string // of all records, empty before the first
+	chains  map[string]*chain // by path
+	call    string            // of all records, empty before the first
 	out     []Restored
 	closing changes.Closing
+}
+
+// sweep removes what killed hosts left in a directory that is to be removed: former files under
+// temporary names, whose contents are in the history. What it cannot remove stays, and so does the
+// directory.
+func (r *restoring) sweep(ctx context.Context, dir string) {
+	entries, _ := os.ReadDir(dir) // see above
+	for _, e := range entries {
+		c := r.chains[filepath.Join(dir, workspace.TemporaryFor(e.Name()))]
+		if c == nil || c.path == dir {
+			continue
+		}
+		found, err := changes.Look(ctx, filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(c.writes, func(w Change) bool { return found.Node.Same(w.Before) && c.kept(ctx, w.Before) }) {
+			_ = found.Put(ctx, nil, nil, nil) // see above
+		}
+		_ = found.Close() // it was only read
+	}
 }
 
 // one is a file that is to be restored, with its record and its metadata.
@@ -295,6 +320,9 @@ func (r *restoring) restore(ctx context.Context, spans []*span) error {
 		}
 	}()
 	for _, p := range spans {
+		if !r.dry && p.now.Is(changes.Dir) && !p.before.Is(changes.Dir) {
+			r.sweep(ctx, p.path)
+		}
 		done := Restored{Path: p.path, To: p.before, Same: p.is(p.before)}
 		done.Lost = !done.Same && (p.lost(ctx) || p.only() || p.now.Is(changes.Other) || p.before.Is(changes.Other))
 		if done.Same || done.Lost || r.dry || p.fillsUp(spans) {

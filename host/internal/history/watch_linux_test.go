@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/history"
 	"github.com/toolquay/toolquay/internal/testenv"
 )
@@ -166,6 +167,33 @@ func TestCommands(t *testing.T) {
 			}
 			if got := r.undone(history.Selection{Call: undone[len(undone)-1].Call}); got != after {
 				t.Errorf("that undone: %s; want %s", got, after)
+			}
+		})
+	}
+}
+
+// TestLeftByAKill restores when an earlier restore was killed while it removed a file, which has a
+// temporary name since. With the file's directory, that file is removed too, but no other.
+func TestLeftByAKill(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ content, tree string }{
+		"the removed file":   {"1", ""},
+		"another one's file": {"mine", "n/ n/left=mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t, history.Options{})
+			by := r.command("c1")
+			by.mkdir("n")
+			by.write("n/a", "1")
+			by.end()
+			if got := r.undone(all); got != "" {
+				t.Fatalf("undone: %s", got)
+			}
+			left := workspace.TemporaryName("a")
+			r.put("n/"+left, c.content)
+			if got := strings.Replace(r.undone(all), left, "left", 1); got != c.tree {
+				t.Errorf("undone again: %s", got)
 			}
 		})
 	}

@@ -233,8 +233,8 @@ func (a *applying) keep(ctx context.Context, list []*one) error {
 	var what []changes.Change
 	var before []io.Reader
 	for _, o := range list {
-		if o.put == nil || !utf8.ValidString(o.e.Path) { // the history cannot represent such a path
-			continue
+		if o.put == nil || o.e.aside || !utf8.ValidString(o.e.Path) {
+			continue // it is kept already, or the history cannot represent the path
 		}
 		kept = append(kept, o)
 		what = append(what, changes.Change{Path: o.e.Path, Before: o.found.Node, After: o.to})

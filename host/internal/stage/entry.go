@@ -35,8 +35,11 @@ type Entry struct {
 	// whole is the removed or replaced directory that contains this change; empty for none. The
 	// directory itself, if it is removed, has its own path.
 	whole string
-	// implied means that this is a new directory that contains other changes: it is not listed.
+	// implied means that this is a new directory that contains other changes, or is aside: it is
+	// not listed.
 	implied bool
+	// aside means that an apply that was killed was removing this file, under a temporary name.
+	aside bool
 	// same means that the disk already is as staged.
 	same bool
 	note *note

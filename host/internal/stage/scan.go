@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/toolquay/toolquay/abi"
@@ -127,6 +128,9 @@ func stampOf(info workspace.Info) string {
 	s := info.Stamp()
 	return fmt.Sprintf("%s-%d-%d-%d-%d-%d", info.Kind, s.Device, s.Inode, s.Size, s.ModTime.UnixNano(), s.ChangeTime.UnixNano())
 }
+
+// unrenamed returns the part of a stamp that a rename does not change.
+func unrenamed(stamp string) string { return stamp[:max(0, strings.LastIndexByte(stamp, '-'))] }
 
 // nodeOf returns the node of what is on the disk, without a file's hash.
 func nodeOf(info workspace.Info, target string) *Content {

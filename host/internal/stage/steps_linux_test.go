@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/history"
 	"github.com/toolquay/toolquay/host/internal/stage"
 	"github.com/toolquay/toolquay/internal/testenv"
@@ -75,6 +77,42 @@ func TestKilledAtEachStep(t *testing.T) {
 		if ended && step < fewest {
 			t.Errorf("it has %d steps", step)
 		}
+	}
+}
+
+// TestKilledWhileRemoving kills a process at each step of an apply, and then renames a file of a
+// removed directory, as a process that is killed while it removes the file. Applying again removes
+// it, and undoing does not bring it back under that name.
+func TestKilledWhileRemoving(t *testing.T) {
+	t.Parallel()
+	aside := 0
+	for step, dies := 1, true; dies; step++ {
+		r, want := much(t)
+		before := modes(t, r.work)
+		dies = r.dies("", step)
+		records, _, err := r.history.Records()
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := slices.ContainsFunc(records, func(k history.Record) bool { return k.Path == r.path("d/sub/y") })
+		if kept && os.Rename(r.path("d/sub/y"), r.path("d/sub/"+workspace.TemporaryName("y"))) == nil {
+			aside++
+		}
+		if _, err := r.Apply(t.Context(), everything); err != nil && !errors.Is(err, stage.ErrNothing) {
+			t.Fatalf("killed at step %d: %v\n%s", step, err, modes(t, r.work))
+		}
+		if got, want := modes(t, r.work), modes(t, want); got != want {
+			t.Fatalf("killed at step %d:\n%s\nwant:\n%s", step, got, want)
+		}
+		if _, err := r.history.Restore(t.Context(), history.Selection{}, history.RestoreOptions{}); err != nil {
+			t.Fatalf("killed at step %d: undoing: %v", step, err)
+		}
+		if got := modes(t, r.work); got != before {
+			t.Fatalf("killed at step %d, undone:\n%s\nwant:\n%s", step, got, before)
+		}
+	}
+	if aside == 0 {
+		t.Error("it was never killed before the file was removed")
 	}
 }
 

@@ -154,7 +154,7 @@ func (t *tree) children(dir string) ([]capability.Staged, error) {
 	}
 	out := make([]capability.Staged, 0, len(entries))
 	for _, e := range entries {
-		if workspace.IsTemporary(e.Name()) {
+		if workspace.TemporaryFor(e.Name()) != "" {
 			continue
 		}
 		place := filepath.Join(at, e.Name())

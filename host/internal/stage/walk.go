@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolquay/toolquay/abi"
 	"github.com/toolquay/toolquay/host/capability"
+	"github.com/toolquay/toolquay/host/internal/capability/workspace"
 	"github.com/toolquay/toolquay/host/internal/changes"
 )
 
@@ -302,11 +303,22 @@ func (w *walk) below(dir, whole string, kept map[string]bool) error {
 		if err := w.look(&e); err != nil {
 			return err
 		}
+		if e.aside = w.aside(path, e.stamp); e.aside {
+			e.note.changed = false
+		}
 		if err := w.removed(e, whole); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// aside reports whether an apply that was killed had renamed the file to path, in order to remove
+// it. Only its change time has changed since then.
+func (w *walk) aside(path, stamp string) bool {
+	dir, name := filepath.Split(path)
+	n := w.store.index.notes[dir+workspace.TemporaryFor(name)]
+	return n != nil && len(n.applying) > 0 && unrenamed(n.stamp) == unrenamed(stamp)
 }
 
 // imply marks new directories that contain other changes as implied. It drops directories that
@@ -320,7 +332,7 @@ func (w *walk) imply() {
 		if !leads && !w.sel.has(e.Path) {
 			continue
 		}
-		e.implied = leads && e.fault == nil && e.Content.Is(changes.Dir) && (e.now == nil || !w.sel.has(e.Path))
+		e.implied = e.aside || leads && e.fault == nil && e.Content.Is(changes.Dir) && (e.now == nil || !w.sel.has(e.Path))
 		kept = append(kept, e)
 	}
 	slices.Reverse(kept)

@@ -25,12 +25,15 @@ func tempName(base string) string {
 	return tempPrefix + rand.Text() + "-" + base
 }
 
-// IsTemporary reports whether a name is one that tempName makes: a killed host may have left the
-// file behind.
-func IsTemporary(name string) bool {
+// TemporaryFor returns the name of the file for which tempName made a name, and "" if tempName did
+// not make it: a killed host may have left the file behind. A long name is cut.
+func TemporaryFor(name string) string {
 	rest, ok := strings.CutPrefix(name, tempPrefix)
 	random := len(rand.Text())
-	return ok && len(rest) > random && rest[random] == '-'
+	if !ok || len(rest) <= random || rest[random] != '-' {
+		return ""
+	}
+	return rest[random+1:]
 }
 
 // TemporaryName returns an unused random name for a file that is later renamed to base.
