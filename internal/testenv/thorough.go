@@ -47,6 +47,15 @@ func SkipUnlessThorough(tb testing.TB) {
 	}
 }
 
+// SkipUnderRace leaves a test to the runs without the race detector. It is for tests whose work is
+// done by processes that are built without it.
+func SkipUnderRace(tb testing.TB) {
+	tb.Helper()
+	if Race {
+		tb.Skip("skipped: runs without the race detector, which sees nothing of it")
+	}
+}
+
 // SkipUnlessAsked leaves a test to where an environment variable is set, as the step of CI
 // does that runs the test alone. It is for what takes minutes, or measures times.
 func SkipUnlessAsked(tb testing.TB, variable string) {

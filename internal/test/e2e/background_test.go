@@ -16,6 +16,7 @@ import (
 // begins, is looked at while something else is done, and is stopped.
 func TestBackgroundExample(t *testing.T) {
 	t.Parallel()
+	testenv.SkipUnderRace(t)
 	testenv.NeedTool(t, "bwrap")
 	program := testenv.GoProgram(t, "../../../examples/background")
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)

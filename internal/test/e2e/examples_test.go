@@ -32,6 +32,7 @@ type user struct {
 
 func newUser(t *testing.T) user {
 	t.Helper()
+	testenv.SkipUnderRace(t)
 	u := user{command: testenv.GoProgram(t, "../../../cmd/host"), home: t.TempDir(), plugins: t.TempDir(), work: t.TempDir()}
 	for name, content := range map[string]string{
 		"people.csv": "name,age,city\nAda,36,London\nGrace,85,Arlington\nAlan,41,Wilmslow\n",

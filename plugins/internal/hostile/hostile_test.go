@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -52,8 +51,9 @@ var scratch string
 // TestHostile calls every fixture through every runner, or hurriedly through one of
 // them, by turns, where tests are not to be thorough. The cases come one after the
 // other, because their times are what is tested: all but those whose modules are
-// refused, which nobody calls.
+// refused, which nobody calls. Under the race detector neither times nor memory mean anything.
 func TestHostile(t *testing.T) {
+	testenv.SkipUnderRace(t)
 	for _, r := range runners {
 		t.Run(r.name, func(t *testing.T) {
 			for i, f := range fixtures() {
@@ -116,7 +116,10 @@ func (f *fixture) inChild(t *testing.T, r runner) report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := program(t) // which may have to be built
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), killAfter)
 	defer cancel()
 	command := exec.CommandContext(ctx, path)
@@ -134,28 +137,6 @@ func (f *fixture) inChild(t *testing.T, r runner) report {
 	}
 	return seen
 }
-
-// program is this test binary without the race detector, under which neither
-// times nor memory mean anything.
-func program(t *testing.T) string {
-	t.Helper()
-	path, err := os.Executable()
-	if testenv.Race {
-		path, err = withoutRace()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-var withoutRace = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(scratch, "hostile.test")
-	if out, err := exec.Command("go", "test", "-c", "-race=false", "-o", path, ".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the tests without the race detector: %w\n%s", err, out)
-	}
-	return path, nil
-})
 
 // install writes the fixture and the sound plugin.
 func (f *fixture) install(t *testing.T, r runner, dir string) {

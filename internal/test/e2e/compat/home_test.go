@@ -31,6 +31,7 @@ type home struct {
 // open copies a fixture's home directory.
 func open(t *testing.T, fixture string) *home {
 	t.Helper()
+	testenv.SkipUnderRace(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
