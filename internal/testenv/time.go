@@ -11,7 +11,7 @@ import (
 const Patience = time.Minute
 
 // attempts is how often [InTime] may try.
-const attempts = 5
+const attempts = 10
 
 // InTime fails the test where try, which returns how long the thing in question
 // took, says more than limit each of several times. A machine that does other

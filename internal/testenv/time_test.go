@@ -32,7 +32,7 @@ func TestInTime(t *testing.T) {
 	}{
 		"at once":         {[]time.Duration{timely}, false, false},
 		"late once":       {[]time.Duration{late, timely}, false, false},
-		"late each time":  {slices.Repeat([]time.Duration{late}, 5), false, true},
+		"late each time":  {slices.Repeat([]time.Duration{late}, 10), false, true},
 		"wrong, and late": {[]time.Duration{late, late}, true, true},
 	}
 	for name, test := range tests {
