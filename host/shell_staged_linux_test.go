@@ -238,7 +238,7 @@ func TestStagedKilled(t *testing.T) {
 	dir, sessions := filepath.Join(root, "w"), filepath.Join(root, "sessions")
 	before := snapshot(t, dir)
 	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), stagedVictim+"="+dir)
+	cmd.Env = append(os.Environ(), stagedVictim+"="+dir, "TMPDIR="+t.TempDir()) // it is killed with files in it
 	must(t, cmd.Start())
 	upper := filepath.Join(sessions, "mine", stage.Dir, "upper", dir)
 	soon(t, "the command", func() bool {
