@@ -53,7 +53,8 @@ func TestGuestsAreBuiltFromSource(t *testing.T) {
 }
 
 // told FILE TYPE... writes the lines of those types that a stream gave, the last
-// command's or those of a dialog, without what differs from run to run.
+// command's or those of a dialog, without what differs from run to run. The lines of
+// a call stand together: its result may come after lines of the next call.
 func told(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: told file type...")
@@ -62,17 +63,58 @@ func told(ts *testscript.TestScript, neg bool, args []string) {
 	if _, err := os.Stat(ts.MkAbs("dialog.out")); err == nil {
 		lines = ts.ReadFile("dialog.out")
 	}
-	var out strings.Builder
+	type call struct {
+		Turn int
+		ID   string `json:"tool_use_id"`
+	}
+	var list []toldLine
+	results := make(map[call]int)
 	for line := range strings.Lines(lines) {
-		var head struct{ Type string }
+		var head struct {
+			Type string
+			call
+		}
 		if err := json.Unmarshal([]byte(line), &head); err != nil {
 			ts.Fatalf("%v: %q", err, line)
 		}
+		if !strings.Contains(line, `"tool_use_id":`) {
+			head.ID = "no call"
+		}
+		if head.Type == "result" {
+			results[head.call] = len(results) + 1
+		}
 		if slices.Contains(args[1:], head.Type) {
-			out.WriteString(strings.ReplaceAll(timeless(line), ts.Getenv("WORK"), "$WORK"))
+			line = strings.ReplaceAll(timeless(line), ts.Getenv("WORK"), "$WORK")
+			list = append(list, toldLine{line, func() int { return results[head.call] }})
 		}
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(out.String()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(byCall(list)), 0o600))
+}
+
+// toldLine is a line of a stream, with the place of its call's result; 0 is that it has none.
+type toldLine struct {
+	text  string
+	place func() int
+}
+
+// byCall joins lines. Those of calls that follow each other are sorted by the results of the calls.
+func byCall(list []toldLine) string {
+	var out strings.Builder
+	for len(list) > 0 {
+		n := slices.IndexFunc(list, func(l toldLine) bool { return l.place() == 0 })
+		switch n {
+		case -1:
+			n = len(list)
+		case 0:
+			n = 1
+		}
+		slices.SortStableFunc(list[:n], func(a, b toldLine) int { return a.place() - b.place() })
+		for _, l := range list[:n] {
+			out.WriteString(l.text)
+		}
+		list = list[n:]
+	}
+	return out.String()
 }
 
 // timeless takes times and made-up ids out of a line, and who makes the calls.
