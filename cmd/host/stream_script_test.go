@@ -63,16 +63,12 @@ func told(ts *testscript.TestScript, neg bool, args []string) {
 	if _, err := os.Stat(ts.MkAbs("dialog.out")); err == nil {
 		lines = ts.ReadFile("dialog.out")
 	}
-	type call struct {
-		Turn int
-		ID   string `json:"tool_use_id"`
-	}
 	var list []toldLine
-	results := make(map[call]int)
+	results := make(map[toldCall]int) // the places of calls' results, from 1 on
 	for line := range strings.Lines(lines) {
 		var head struct {
 			Type string
-			call
+			toldCall
 		}
 		if err := json.Unmarshal([]byte(line), &head); err != nil {
 			ts.Fatalf("%v: %q", err, line)
@@ -81,34 +77,38 @@ func told(ts *testscript.TestScript, neg bool, args []string) {
 			head.ID = "no call"
 		}
 		if head.Type == "result" {
-			results[head.call] = len(results) + 1
+			results[head.toldCall] = len(results) + 1
 		}
 		if slices.Contains(args[1:], head.Type) {
-			line = strings.ReplaceAll(timeless(line), ts.Getenv("WORK"), "$WORK")
-			list = append(list, toldLine{line, func() int { return results[head.call] }})
+			list = append(list, toldLine{strings.ReplaceAll(timeless(line), ts.Getenv("WORK"), "$WORK"), head.toldCall})
 		}
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(byCall(list)), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(byCall(list, results)), 0o600))
 }
 
-// toldLine is a line of a stream, with the place of its call's result; 0 is that it has none.
+// toldLine is a line of a stream, and the call that it is about.
 type toldLine struct {
-	text  string
-	place func() int
+	text string
+	call toldCall
 }
 
-// byCall joins lines. Those of calls that follow each other are sorted by the results of the calls.
-func byCall(list []toldLine) string {
+type toldCall struct {
+	Turn int
+	ID   string `json:"tool_use_id"`
+}
+
+// byCall joins lines. Neighbours whose calls have results are sorted by the places of these.
+func byCall(list []toldLine, results map[toldCall]int) string {
 	var out strings.Builder
 	for len(list) > 0 {
-		n := slices.IndexFunc(list, func(l toldLine) bool { return l.place() == 0 })
+		n := slices.IndexFunc(list, func(l toldLine) bool { return results[l.call] == 0 })
 		switch n {
 		case -1:
 			n = len(list)
 		case 0:
 			n = 1
 		}
-		slices.SortStableFunc(list[:n], func(a, b toldLine) int { return a.place() - b.place() })
+		slices.SortStableFunc(list[:n], func(a, b toldLine) int { return results[a.call] - results[b.call] })
 		for _, l := range list[:n] {
 			out.WriteString(l.text)
 		}
